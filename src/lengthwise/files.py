@@ -1,0 +1,52 @@
+"""Writing files so that a reader never sees half of one."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lengthwise.errors import InputError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path in the same folder; on success it takes the place of `path`.
+
+    On any failure the temporary file is removed and `path` is left as it was. A disk that is full
+    or not writable is bad input to us: it becomes an `InputError` of one line.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path`, all of it or nothing."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_with(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` produce a file at the path it is given, then move it to `path`."""
+    with replacing(path) as temporary:
+        write(temporary)
+
+
+def _cannot_write(path: Path, error: OSError) -> InputError:
+    reason = error.strerror or str(error)
+    return InputError(f"cannot write {path}: {reason}; nothing that was there before is lost")
