@@ -1,0 +1,97 @@
+"""The command line: parse, call, print. Each command is a dataclass in a file of its own.
+
+Only the module of the command that was asked for is imported, so that help and errors are instant.
+"""
+
+import contextlib
+import importlib
+import io
+import re
+import sys
+from collections.abc import Sequence
+
+from lengthwise._version import __version__
+from lengthwise.errors import InputError, require_name
+
+COMMANDS = {
+    "train set-complement": ("train", "TrainSetComplement", "Train a fleet of minimal transformers"),
+    "resume": ("resume", "Resume", "Go on with a run that was stopped"),
+    "show": ("show", "Show", "Print what a run measured, and plot it"),
+    "reproduce": ("reproduce", "Reproduce", "Test the claims of a paper and write a page about it"),
+    "average": ("average", "Average", "Average a series of checkpoints (EMA, BEMA)"),
+}
+"""Command: module in this folder, class in it, what it does."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 2 for bad input and 130 after Ctrl-C."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _dispatch(arguments)
+    except InputError as error:
+        print(f"lengthwise: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("lengthwise: stopped", file=sys.stderr)
+        return 130
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments[:1] == ["--version"]:
+        print(f"lengthwise {__version__}")
+        return 0
+    for words in (2, 1):
+        name = " ".join(arguments[:words])
+        if name in COMMANDS:
+            return _run(name, arguments[words:])
+    group = arguments[0] if arguments else ""
+    listed = [name for name in COMMANDS if name.startswith(f"{group} ")]
+    if listed and len(arguments) > 1 and not arguments[1].startswith("-"):
+        require_name(" ".join(arguments[:2]), listed, "command")
+    if not listed and arguments and group not in ("-h", "--help"):
+        require_name(group, {name.split()[0] for name in COMMANDS}, "command")
+    _print_help(listed or list(COMMANDS))
+    return 0
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    import tyro
+
+    module, kind, _ = COMMANDS[name]
+    command = getattr(importlib.import_module(f"lengthwise.cli.{module}"), kind)
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            parsed = tyro.cli(
+                command,
+                prog=f"lengthwise {name}",
+                args=arguments,
+                config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+            )
+    except SystemExit as stop:
+        if stop.code:
+            raise InputError(_one_line(complaint.getvalue())) from None
+        return 0
+    return parsed.run() or 0
+
+
+def _one_line(complaint: str) -> str:
+    """The message inside tyro's box: what is wrong and, if it has one, its suggestion."""
+    lines = (re.sub(r"[│╭╮╰╯─]", "", line).strip() for line in complaint.splitlines()[1:])
+    parts: list[str] = []
+    for line in lines:
+        if line.startswith(("Argument helptext", "For full helptext")):
+            break
+        if line and len(parts) < 4:
+            parts.append(line)
+    return " ".join(parts) or "the command could not be understood; see --help"
+
+
+def _print_help(names: list[str]) -> None:
+    width = max(map(len, names))
+    print("lengthwise: see where a transformer breaks as its input grows, why, and what mends it\n")
+    print("usage: lengthwise COMMAND [OPTIONS]\n")
+    for name in names:
+        print(f"  {name:<{width}}  {COMMANDS[name][2]}")
+    print("\n'lengthwise COMMAND --help' explains one, with an example. Start with:")
+    print("  lengthwise reproduce whats-missing --scale quick")

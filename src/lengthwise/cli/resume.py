@@ -1,0 +1,45 @@
+"""`lengthwise resume`, and the training that `lengthwise train` shares with it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+
+if TYPE_CHECKING:
+    from lengthwise.runs import RunFolder
+
+
+@dataclass
+class Resume:
+    """Go on with a run that was stopped, from its newest checkpoint; the result is the same.
+
+    Example: lengthwise resume runs/set-complement
+    """
+
+    run_folder: tyro.conf.Positional[Path]
+    """The run folder."""
+
+    def run(self) -> int:
+        """Train the rest of the run."""
+        from lengthwise.runs import RunFolder
+
+        return train(RunFolder.open(self.run_folder))
+
+
+def train(folder: "RunFolder") -> int:
+    """Execute a run with progress; Ctrl-C saves and says how to go on."""
+    import torch
+
+    from lengthwise.cli.terminal import progress_display
+    from lengthwise.runs import Interrupted, execute
+
+    torch.set_num_threads(1)  # at these sizes a second thread makes every step slower
+    try:
+        with progress_display() as report:
+            execute(folder, report)
+    except Interrupted:
+        print(f"stopped and saved; go on with: lengthwise resume {folder.path}")
+        return 130
+    print(f"finished; see: lengthwise show {folder.path}")
+    return 0

@@ -1,0 +1,94 @@
+"""`lengthwise train set-complement`."""
+
+import itertools
+from dataclasses import dataclass, field, fields, make_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import tyro
+
+from lengthwise.runs import SetComplementRecipe
+from lengthwise.training import Hyperparameters
+
+LISTS = ("ema_powers", "bias_powers")
+"""Hyper-parameters that are several values already: they are the same for all models."""
+
+
+def _grid_field(name: str, kind: Any, default: Any, help: str) -> tuple[str, Any, Any]:
+    if name not in LISTS:
+        kind, default, help = tuple[kind, ...], (default,), f"{help} One value or several."
+    return name, Annotated[kind, tyro.conf.arg(help=help)], field(default=default)
+
+
+if TYPE_CHECKING:
+
+    @dataclass
+    class Grid:
+        """One or several values of every hyper-parameter."""
+else:
+    _kinds = get_type_hints(Hyperparameters)
+    # Made from `Hyperparameters`, so that its fields and their words are written down once.
+    Grid = make_dataclass(
+        "Grid",
+        [
+            _grid_field(item.name, _kinds[item.name], item.default, item.metadata["help"])
+            for item in fields(Hyperparameters)
+            if item.name not in ("seed", "trial")
+        ],
+    )
+
+
+def members(grid: Grid, seeds: range) -> tuple[Hyperparameters, ...]:
+    """Every combination of the grid's values, for every seed."""
+    names = [item.name for item in fields(grid) if item.name not in LISTS]
+    lists = {name: getattr(grid, name) for name in LISTS}
+    combinations = itertools.product(*(getattr(grid, name) for name in names))
+    return tuple(
+        Hyperparameters(seed=seed, **dict(zip(names, values, strict=True)), **lists)
+        for values in combinations
+        for seed in seeds
+    )
+
+
+@dataclass
+class TrainSetComplement:
+    """Train a fleet of minimal transformers on set complement, and measure it at every length.
+
+    A hyper-parameter that is given several values makes a grid: every combination is trained, once
+    per seed, all side by side. The run folder can be resumed at any time.
+
+    Example: lengthwise train set-complement --seeds 4 --learning-rate 1e-3 3e-3 --norm layernorm
+    """
+
+    recipe: SetComplementRecipe
+    grid: Grid
+
+    seeds: int = 4
+    """How many seeds."""
+
+    first_seed: int = 0
+    """The first of them."""
+
+    out: Path = Path("runs/set-complement")
+    """The run folder to make."""
+
+    overwrite: bool = False
+    """Replace the run that is in that folder."""
+
+    def run(self) -> int:
+        """Make the run folder and train."""
+        from lengthwise.cli.resume import train
+        from lengthwise.cli.terminal import command_line
+        from lengthwise.errors import require
+        from lengthwise.runs import RunFolder
+
+        require(self.seeds >= 1, "seeds", self.seeds, "at least 1")
+        seeds = range(self.first_seed, self.first_seed + self.seeds)
+        folder = RunFolder.create(
+            self.out,
+            self.recipe,
+            members(self.grid, seeds),
+            command_line(),
+            overwrite=self.overwrite,
+        )
+        return train(folder)

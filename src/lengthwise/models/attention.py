@@ -1,0 +1,127 @@
+"""One attention module with named slots, shared by all models."""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from lengthwise.errors import require
+from lengthwise.remedies import Dropout, Softmax
+from lengthwise.remedies.scores import DotProduct
+
+NormPlace = Literal["before", "after"]
+
+
+class Attention(nn.Module):
+    """Queries read keys and values through four slots: `positions`, `score`, `weigh`, `norm`.
+
+    `positions` may turn queries and keys, `score` compares them, `weigh` makes weights of the
+    scores, the weights mix the values, and `norm` treats the mix before or after the output
+    projection. There are no bias terms.
+
+    What a query may see is given by `visible`, a tensor that broadcasts to (queries, keys): the
+    logarithm of how often each key stands there. 0 is an ordinary key, -inf a hidden one, and
+    log 3 a key that counts three times.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        heads: int = 1,
+        key_width: int | None = None,
+        value_width: int | None = None,
+        positions: nn.Module | None = None,
+        score: nn.Module | None = None,
+        weigh: nn.Module | None = None,
+        norm: nn.Module | None = None,
+        norm_place: NormPlace = "after",
+        dropout_weights: Dropout | None = None,
+        dropout_output: Dropout | None = None,
+    ) -> None:
+        """Build the module; what is left out is ordinary softmax attention.
+
+        Args:
+            width: Width of what is read and of what is given out.
+            heads: Number of heads.
+            key_width: Width of queries and keys of all heads together (default: `width`).
+            value_width: Width of the values of all heads together (default: `width`).
+            positions: `(queries, keys, query_ids, key_ids) -> (queries, keys)`.
+            score: `(queries, keys, visible) -> scores`.
+            weigh: `(scores, visible) -> weights`.
+            norm: `(output) -> output`, for `value_width` where it stands before the projection.
+            norm_place: "before" or "after" the output projection.
+            dropout_weights: Applied to the weights.
+            dropout_output: Applied to the output.
+        """
+        super().__init__()
+        key_width = key_width or width
+        value_width = value_width or width
+        for field, value in (("key_width", key_width), ("value_width", value_width)):
+            require(value % heads == 0, field, value, f"a multiple of heads = {heads}")
+        self.heads = heads
+        self.norm_place = norm_place
+        self.query = nn.Linear(width, key_width, bias=False)
+        self.key = nn.Linear(width, key_width, bias=False)
+        self.value = nn.Linear(width, value_width, bias=False)
+        self.output = nn.Linear(value_width, width, bias=False)
+        self.positions = positions
+        self.score = score or DotProduct()
+        self.weigh = weigh or Softmax()
+        self.norm = norm or nn.Identity()
+        self.dropout_weights = dropout_weights or Dropout()
+        self.dropout_output = dropout_output or Dropout()
+
+    def forward(
+        self,
+        reader: Tensor,
+        source: Tensor,
+        visible: Tensor,
+        reader_ids: Tensor | None = None,
+        source_ids: Tensor | None = None,
+    ) -> Tensor:
+        """Let every row of `reader` read the visible rows of `source`.
+
+        Args:
+            reader: `(..., queries, width)`.
+            source: `(..., keys, width)`.
+            visible: Broadcasts to `(..., queries, keys)`; see the class.
+            reader_ids: Position ids for the `positions` slot.
+            source_ids: Position ids for the `positions` slot.
+
+        Returns:
+            `(..., queries, width)`.
+        """
+        scores = self.scores(reader, source, visible, reader_ids, source_ids)
+        return self.mix(scores, source, visible)
+
+    def scores(
+        self,
+        reader: Tensor,
+        source: Tensor,
+        visible: Tensor | None = None,
+        reader_ids: Tensor | None = None,
+        source_ids: Tensor | None = None,
+    ) -> Tensor:
+        """The first half of `forward`: scores `(..., heads, queries, keys)`."""
+        queries, keys = self._heads(self.query(reader)), self._heads(self.key(source))
+        if self.positions is not None:
+            queries, keys = self.positions(queries, keys, reader_ids, source_ids)
+        visible = None if visible is None else visible.unsqueeze(-3)
+        scores: Tensor = self.score(queries, keys, visible)
+        return scores
+
+    def mix(self, scores: Tensor, source: Tensor, visible: Tensor) -> Tensor:
+        """The second half of `forward`: weigh the scores, mix the values, norm and project."""
+        weights = self.dropout_weights(self.weigh(scores, visible.unsqueeze(-3)))
+        mixed = (weights @ self._heads(self.value(source))).transpose(-2, -3).flatten(-2)
+        if self.norm_place == "before":
+            mixed = self.norm(mixed)
+        output: Tensor = self.output(mixed)
+        if self.norm_place == "after":
+            output = self.norm(output)
+        dropped: Tensor = self.dropout_output(output)
+        return dropped
+
+    def _heads(self, rows: Tensor) -> Tensor:
+        """(..., rows, heads * width) -> (..., heads, rows, width)."""
+        return rows.unflatten(-1, (self.heads, -1)).transpose(-2, -3)

@@ -1,0 +1,16 @@
+"""Runs: folders that hold a training, its measures and all that is needed to go on with it."""
+
+from lengthwise.runs.execute import Interrupted, Progress, execute
+from lengthwise.runs.folder import RunFolder
+from lengthwise.runs.parallel import execute_all
+from lengthwise.runs.recipe import Recipe, SetComplementRecipe
+
+__all__ = [
+    "Interrupted",
+    "Progress",
+    "Recipe",
+    "RunFolder",
+    "SetComplementRecipe",
+    "execute",
+    "execute_all",
+]

@@ -1,0 +1,116 @@
+"""Training a run from wherever it stands to its end, safely against being stopped."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from lengthwise.runs.folder import RunFolder
+from lengthwise.runs.table import measure_table
+from lengthwise.training import Trainer
+
+CHECKPOINT_SECONDS = 20.0
+"""Time between checkpoints: seldom enough to cost next to nothing, however fast a step is."""
+
+REPORT_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come."""
+
+    run: str
+    step: int
+    steps: int
+    loss: float
+    """Median loss of the models that have not diverged."""
+    diverged: int
+    """How many models have diverged."""
+    phase: str = "training"
+
+
+Report = Callable[[Progress], None]
+
+
+class Interrupted(Exception):
+    """The run was stopped by request, and its state is saved."""
+
+
+def execute(
+    folder: RunFolder,
+    report: Report = lambda progress: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Train and measure `folder`'s run, from its newest checkpoint on.
+
+    Args:
+        folder: The run; nothing happens if it is finished.
+        report: Called about twice a second, and at the end.
+        stop: Asked between steps; True saves the state and raises `Interrupted`.
+    """
+    with folder.held(), _interrupts() as interrupted:
+        if folder.finished:
+            return
+        folder.require_same_version()
+        trainer = folder.recipe.trainer(folder.members)
+        state = folder.load_checkpoint()
+        if state is not None:
+            trainer.load_state_dict(state)
+        folder.log(f"training from step {trainer.step} of {trainer.steps}")
+        _train(folder, trainer, report, lambda: interrupted() or stop())
+        report(_progress(folder, trainer, "measuring"))
+        folder.save_table(measure_table(folder.recipe, folder.members, trainer))
+        folder.log("finished")
+        report(_progress(folder, trainer, "finished"))
+
+
+def _train(
+    folder: RunFolder, trainer: Trainer, report: Report, stopped: Callable[[], bool]
+) -> None:
+    saved = reported = time.monotonic()
+    report(_progress(folder, trainer))
+    while trainer.step < trainer.steps:
+        trainer.advance()
+        now = time.monotonic()
+        if stopped():
+            folder.save_checkpoint(trainer.step, trainer.state_dict())
+            folder.log(f"stopped at step {trainer.step}")
+            raise Interrupted
+        if now - reported > REPORT_SECONDS:
+            report(_progress(folder, trainer))
+            reported = now
+        if now - saved > CHECKPOINT_SECONDS:
+            folder.save_checkpoint(trainer.step, trainer.state_dict())
+            saved = now
+    folder.save_checkpoint(trainer.step, trainer.state_dict())
+
+
+def _progress(folder: RunFolder, trainer: Trainer, phase: str = "training") -> Progress:
+    alive = trainer.loss[trainer.diverged < 0]
+    loss = float(alive.median()) if len(alive) else float("nan")
+    diverged = len(trainer.loss) - len(alive)
+    return Progress(folder.path.name, trainer.step, trainer.steps, loss, diverged, phase)
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a flag, so that no step is cut in two; a second one ends at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    flagged = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal flagged
+        if flagged:
+            raise KeyboardInterrupt
+        flagged = True
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: flagged
+    finally:
+        signal.signal(signal.SIGINT, before)

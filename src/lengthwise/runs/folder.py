@@ -1,0 +1,173 @@
+"""A run on disk: a folder that explains itself and can be resumed.
+
+    run.json                        what is trained, by which code and command
+    log.txt                         what happened when
+    checkpoints/step-N.safetensors  the whole state of training; the last two are kept
+    measures.parquet                one row per model, weights, length and measure; ends the run
+    lock                            held by the process that trains
+"""
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import polars
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from lengthwise.errors import InputError, require
+from lengthwise.files import write_text, write_with
+from lengthwise.runs.recipe import Recipe, from_json, to_json
+from lengthwise.runs.version import code_version
+from lengthwise.training import Hyperparameters
+
+FORMAT = 1
+"""Rises when a run folder of an older version can no longer be read."""
+
+KEPT_CHECKPOINTS = 2
+
+
+class RunFolder:
+    """One run's folder: `create` a new one or `open` one that is there."""
+
+    def __init__(self, path: Path, description: dict[str, Any]) -> None:
+        """Use `create` or `open` instead."""
+        self.path = path
+        self.description = description
+        self.recipe, self.members = from_json(description)
+
+    @classmethod
+    def create(
+        cls,
+        path: Path,
+        recipe: Recipe,
+        members: Sequence[Hyperparameters],
+        command: Sequence[str],
+        *,
+        overwrite: bool = False,
+    ) -> Self:
+        """Make a new run folder. One that exists is replaced only if `overwrite` says so."""
+        if path.exists() and any(entry.name != "lock" for entry in path.iterdir()):
+            if not overwrite:
+                raise InputError(
+                    f"out = {str(path)!r}: expected a folder that does not exist yet; go on with "
+                    f"'lengthwise resume {path}', or start anew with --overwrite"
+                )
+            with cls.open(path).held():  # nothing but a run that nobody uses is removed
+                pass
+            shutil.rmtree(path)
+        try:
+            (path / "checkpoints").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"out = {str(path)!r}: cannot be made: {error.strerror}") from error
+        description = {
+            "format": FORMAT,
+            "version": code_version(),
+            "command": list(command),
+            "created": _now(),
+            **to_json(recipe, members),
+        }
+        write_text(path / "run.json", json.dumps(description, indent=1) + "\n")
+        return cls(path, description)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a run folder to read it."""
+        file = path / "run.json"
+        require(file.is_file(), "run", str(path), "a run folder, with a run.json in it")
+        try:
+            description = json.loads(file.read_text(encoding="utf-8"))
+            found = description["format"]
+            expected = f"{FORMAT} (another version wrote it)"
+            require(found == FORMAT, f"format of {file}", found, expected)
+            return cls(path, description)
+        except InputError:
+            raise
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{file} is damaged: expected the JSON of a run") from error
+
+    def require_same_version(self) -> None:
+        """Raise unless the code that runs now is the version that started the run."""
+        started, now = self.description["version"]["lengthwise"], code_version()["lengthwise"]
+        expected = f"{now}, the version installed: training would not go on bit for bit"
+        require(started == now, f"version of {self.path}", started, expected)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the run for this process; another one that tries gets an error."""
+        with (self.path / "lock").open("w") as lock:
+            try:
+                # The system drops the lock when the process ends, however it ends.
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(
+                    f"run = {str(self.path)!r}: in use by another process; wait for it or end it"
+                ) from None
+            yield
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has been trained and measured."""
+        return self._table.is_file()
+
+    @property
+    def _table(self) -> Path:
+        return self.path / "measures.parquet"
+
+    def checkpoints(self) -> list[Path]:
+        """The checkpoints that are there, oldest first."""
+        return sorted((self.path / "checkpoints").glob("step-*.safetensors"))
+
+    def save_checkpoint(self, step: int, state: dict[str, Tensor]) -> None:
+        """Write the state of training; then drop all but the newest checkpoints."""
+        path = self.path / "checkpoints" / f"step-{step:09d}.safetensors"
+        tensors = {name: tensor.contiguous() for name, tensor in state.items()}
+        write_with(path, lambda temporary: save_file(tensors, temporary))
+        for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
+            with suppress(FileNotFoundError):
+                old.unlink()
+
+    def load_checkpoint(self) -> dict[str, Tensor] | None:
+        """The newest state of training, or None before the first checkpoint."""
+        checkpoints = self.checkpoints()
+        if not checkpoints:
+            return None
+        newest = checkpoints[-1]
+        try:
+            return load_file(newest)
+        except (SafetensorError, OSError) as error:
+            raise InputError(
+                f"{newest} is damaged ({error}): remove it, and the run goes on from the "
+                "checkpoint before it"
+            ) from error
+
+    def save_table(self, table: polars.DataFrame) -> None:
+        """Write the table of measures, which ends the run."""
+        write_with(self._table, table.write_parquet)
+
+    def table(self) -> polars.DataFrame:
+        """The table of measures of a finished run, with the models' hyper-parameters."""
+        require(self.finished, "run", str(self.path), "a finished run ('lengthwise resume' it)")
+        try:
+            return polars.read_parquet(self._table)
+        except (polars.exceptions.PolarsError, OSError) as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(
+                f"{self._table} is damaged ({reason}): remove it, and 'lengthwise resume "
+                f"{self.path}' measures again"
+            ) from error
+
+    def log(self, event: str) -> None:
+        """Add a line to the run's log."""
+        with (self.path / "log.txt").open("a", encoding="utf-8") as file:
+            file.write(f"{_now()} {event}\n")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,118 @@
+"""K models of one shape as one: stacked weights, one forward pass."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from lengthwise.errors import InputError, require
+from lengthwise.remedies import Dropout
+
+
+class Fleet:
+    """K models of one shape, side by side on one device.
+
+    The models are ordinary modules and are not changed; any module works whose forward pass `vmap`
+    can follow. All weights live in one tensor, `weights` of shape (models, parameters per model):
+    an optimizer step or an average of the whole fleet is then a handful of operations on one
+    tensor, whatever the number of layers.
+    """
+
+    def __init__(self, models: Sequence[nn.Module], device: torch.device | str = "cpu") -> None:
+        """Stack `models`, which must have the same parameters in the same shapes."""
+        require(len(models) > 0, "models", list(models), "at least one model")
+        _require_same_shapes(models)
+        parameters, buffers = stack_module_state(list(models))  # type: ignore[arg-type]
+        self.size = len(models)
+        self.shapes = {name: stacked.shape[1:] for name, stacked in parameters.items()}
+        """Shape of each parameter in one model, in the order in which `weights` holds them."""
+        flat = torch.cat([stacked.detach().flatten(1) for stacked in parameters.values()], dim=1)
+        self.weights = flat.to(device)
+        self.buffers = {name: stacked.to(device) for name, stacked in buffers.items()}
+        # The template gives the code of the forward pass; its own weights are never used.
+        self._template = copy.deepcopy(models[0]).to("meta")
+        _activate_dropouts(self._template, models)
+        # Leaves of the autograd graph that share memory with `weights`.
+        self._leaves = {name: leaf.requires_grad_() for name, leaf in self.views().items()}
+
+    @property
+    def device(self) -> torch.device:
+        """Where the fleet lives."""
+        return self.weights.device
+
+    def views(self, weights: Tensor | None = None) -> dict[str, Tensor]:
+        """The parameters by name, stacked: views of `weights` (default: the fleet's own)."""
+        weights = self.weights if weights is None else weights
+        pieces = weights.detach().split([shape.numel() for shape in self.shapes.values()], dim=1)
+        return {
+            name: piece.unflatten(1, shape) if shape else piece.squeeze(1)
+            for (name, shape), piece in zip(self.shapes.items(), pieces, strict=True)
+        }
+
+    def forward(self, inputs: Tensor, *, shared_inputs: bool = False) -> Tensor:
+        """A training pass with gradients: `(models, ...)` in, `(models, ...)` out."""
+        self._template.train()
+        return self._call(self._leaves, inputs, shared_inputs)
+
+    @torch.no_grad()
+    def predict(
+        self, inputs: Tensor, weights: Tensor | None = None, *, shared_inputs: bool = True
+    ) -> Tensor:
+        """A pass without gradients or dropout, with the fleet's own or other `weights`.
+
+        Args:
+            inputs: One batch for all models, or with `shared_inputs=False` one batch per model.
+            weights: `(models, parameters per model)`, such as an average.
+            shared_inputs: Whether every model reads the same inputs.
+        """
+        self._template.eval()
+        return self._call(self.views(weights), inputs, shared_inputs)
+
+    def gradient(self, loss: Tensor) -> Tensor:
+        """The gradient of every model's own loss, in the layout of `weights`."""
+        gradients = torch.autograd.grad(loss.sum(), list(self._leaves.values()))
+        return torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
+
+    def model(self, index: int, weights: Tensor | None = None) -> nn.Module:
+        """Model number `index` as a plain module of its own."""
+        model = copy.deepcopy(self._template).to_empty(device=self.device)
+        state = {name: stacked[index] for name, stacked in self.views(weights).items()}
+        state |= {name: stacked[index] for name, stacked in self.buffers.items()}
+        with torch.no_grad():
+            for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+                tensor.copy_(state[name])
+        for module in model.modules():
+            if isinstance(module, Dropout):
+                module.active = bool(module.rate > 0)
+        return model.eval()
+
+    def _call(self, parameters: dict[str, Tensor], inputs: Tensor, shared: bool) -> Tensor:
+        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], inputs: Tensor) -> Any:
+            return functional_call(self._template, (parameters, buffers), (inputs,))
+
+        outputs: Tensor = vmap(one, in_dims=(0, 0, None if shared else 0))(
+            parameters, self.buffers, inputs
+        )
+        return outputs
+
+
+def _activate_dropouts(template: nn.Module, models: Sequence[nn.Module]) -> None:
+    """A dropout runs for the whole fleet as soon as one model has a rate; a rate of 0 hides none."""
+    for name, module in template.named_modules():
+        if isinstance(module, Dropout):
+            module.active = any(model.get_submodule(name).active for model in models)
+
+
+def _require_same_shapes(models: Sequence[nn.Module]) -> None:
+    first = {name: tensor.shape for name, tensor in models[0].named_parameters()}
+    for index, model in enumerate(models):
+        shapes = {name: tensor.shape for name, tensor in model.named_parameters()}
+        for name in first.keys() | shapes.keys():
+            if first.get(name) != shapes.get(name):
+                raise InputError(
+                    f"models[{index}]: parameter {name!r} has shape {shapes.get(name)}, "
+                    f"expected {first.get(name)} as in models[0]: a fleet has one shape"
+                )

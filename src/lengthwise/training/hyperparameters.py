@@ -1,0 +1,58 @@
+"""What may differ from model to model within a fleet."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from lengthwise.errors import require, require_name
+
+
+def setting(default: Any, help: str) -> Any:
+    """A field whose meaning can be read at run time, so that the command line can show it."""
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """The hyper-parameters of one model of a fleet. All defaults are ours."""
+
+    seed: int = setting(0, "Seed of the initial weights, the data and the dropout masks.")
+    trial: int = setting(0, "Number of the trial within its seed: another trial sees other random numbers.")
+    learning_rate: float = setting(3e-3, "Peak learning rate of AdamW.")
+    weight_decay: float = setting(0.0, "Decoupled weight decay, applied to matrices only.")
+    beta1: float = setting(0.9, "Decay of the first moment.")
+    beta2: float = setting(0.99, "Decay of the second moment.")
+    clip: float = setting(1.0, "Largest norm of the gradient; 0 switches clipping off.")
+    warmup: int = setting(100, "Steps over which the learning rate rises to its peak.")
+    final_rate: float = setting(1.0, "Where a cosine takes the learning rate by the last step, as a part of its peak.")
+    loss: Literal["drawn", "exact"] = setting("drawn", "Cross-entropy against the one token that was drawn, or the exact target distribution.")
+    dropout_embedding: float = setting(0.0, "Dropout rate of the embedded tokens.")
+    dropout_weights: float = setting(0.0, "Dropout rate of the attention weights.")
+    dropout_output: float = setting(0.0, "Dropout rate of the attention output.")
+    ema_powers: tuple[float, ...] = setting((0.5,), "EMA powers; each costs one copy of the weights.")
+    bias_powers: tuple[float, ...] = setting((0.2,), "BEMA powers; each is read out of every EMA and costs nothing in training.")
+
+    def __post_init__(self) -> None:
+        def check(name: str, fits: Callable[[float], bool], expected: str) -> None:
+            value = getattr(self, name)
+            require(fits(value), name, value, expected)
+
+        check("learning_rate", lambda rate: 0 < rate < torch.inf, "a positive number")
+        check("weight_decay", lambda decay: 0 <= decay < torch.inf, "a number of at least 0")
+        check("clip", lambda norm: 0 <= norm < torch.inf, "a number of at least 0 (0: no clipping)")
+        check("warmup", lambda steps: steps >= 0, "a number of steps, at least 0")
+        check("final_rate", lambda part: 0 <= part <= 1, "a part in [0, 1]")
+        for name in ("beta1", "beta2", "dropout_embedding", "dropout_weights", "dropout_output"):
+            check(name, lambda rate: 0 <= rate < 1, "a rate in [0, 1)")
+        require_name(self.loss, ("drawn", "exact"), "loss")
+
+
+def vector(
+    members: Sequence[Hyperparameters], name: str, dtype: torch.dtype, device: torch.device
+) -> Tensor:
+    """One hyper-parameter of all members as a column, `(models, 1)`."""
+    values = [getattr(member, name) for member in members]
+    return torch.tensor(values, dtype=dtype, device=device).unsqueeze(1)

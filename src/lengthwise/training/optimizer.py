@@ -1,0 +1,79 @@
+"""AdamW over a whole fleet, with every hyper-parameter its own per model."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from lengthwise.training.fleet import Fleet
+from lengthwise.training.hyperparameters import Hyperparameters, vector
+
+EPSILON = 1e-8
+
+
+class FleetAdamW:
+    """AdamW with clipping, warm-up and cosine decay; updates the fleet's weights in place.
+
+    A model whose loss or gradient is not finite is frozen as it was before that step, and marked.
+    Nothing of it reaches the others: every operation works row by row.
+    """
+
+    def __init__(self, fleet: Fleet, members: Sequence[Hyperparameters], steps: int) -> None:
+        """Make the state for `steps` steps of training."""
+        self.fleet = fleet
+        self.steps = steps
+        weights = fleet.weights
+        self.first = torch.zeros_like(weights)
+        self.second = torch.zeros_like(weights)
+        self.diverged = torch.full((fleet.size,), -1, device=fleet.device)
+        """The step at which each model diverged, or -1."""
+
+        def column(field: str) -> Tensor:
+            return vector(members, field, weights.dtype, fleet.device)
+
+        # The learning rate of each step is worked out in float64: it is cheap, and the same
+        # wherever the model trains.
+        self._rate = vector(members, "learning_rate", torch.float64, fleet.device)
+        self._warmup = vector(members, "warmup", torch.float64, fleet.device)
+        self._final = vector(members, "final_rate", torch.float64, fleet.device)
+        self._betas = tuple(
+            vector(members, field, torch.float64, fleet.device) for field in ("beta1", "beta2")
+        )
+        self._beta1, self._beta2 = column("beta1"), column("beta2")
+        self._clip = column("clip").masked_fill(column("clip") == 0, torch.inf)
+        matrices = [torch.full((s.numel(),), float(len(s) >= 2)) for s in fleet.shapes.values()]
+        self._decay = column("weight_decay") * torch.cat(matrices).to(weights)
+        self._decays = any(member.weight_decay > 0 for member in members)
+
+    def learning_rate(self, step: int) -> Tensor:
+        """The learning rate of every model at `step`, which counts from 0: `(models, 1)`."""
+        rising = ((step + 1) / self._warmup).clamp(max=1.0)
+        share = (1 + math.cos(math.pi * step / self.steps)) / 2
+        return self._rate * rising * (self._final + (1 - self._final) * share)
+
+    @torch.no_grad()
+    def step(self, step: int, loss: Tensor, gradient: Tensor) -> None:
+        """Update all weights that are still alive.
+
+        Args:
+            step: Number of this step, from 0.
+            loss: `(models,)`.
+            gradient: In the layout of `fleet.weights`; it is overwritten.
+        """
+        norm = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
+        finite = torch.isfinite(loss) & torch.isfinite(norm.squeeze(1))
+        self.diverged = torch.where(finite | (self.diverged >= 0), self.diverged, step)
+        alive = (self.diverged < 0).unsqueeze(1)
+        rate = self.learning_rate(step) * alive
+        # A frozen row takes part with a gradient and a rate of exactly zero.
+        gradient.masked_fill_(~alive, 0.0)
+        gradient *= (self._clip / norm.clamp(min=EPSILON)).clamp(max=1.0).nan_to_num()
+        self.first.lerp_(gradient, 1 - self._beta1)
+        self.second.mul_(self._beta2).addcmul_(gradient, gradient * (1 - self._beta2))
+        correction1, correction2 = (1 - beta ** (step + 1) for beta in self._betas)
+        scale = (correction2.sqrt() / correction1 * rate).to(gradient)
+        root = self.second.sqrt().add_(EPSILON * correction2.sqrt().to(gradient))
+        if self._decays:
+            self.fleet.weights.mul_(1 - rate.to(gradient) * self._decay)
+        self.fleet.weights.sub_(torch.div(self.first, root, out=root).mul_(scale))

@@ -1,0 +1,154 @@
+"""The training of one fleet, step by step, with all of its state in plain tensors."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from lengthwise.averaging import BEMA
+from lengthwise.errors import InputError, require
+from lengthwise.randomness import address, at, seeded
+from lengthwise.tasks import Batch, Task
+from lengthwise.training.fleet import Fleet
+from lengthwise.training.hyperparameters import Hyperparameters
+from lengthwise.training.losses import FleetLoss
+from lengthwise.training.optimizer import FleetAdamW
+
+DRAW_AHEAD = 16
+"""Steps whose data are drawn at once: the cost of small operations is then shared."""
+
+
+def build_fleet(
+    build: Callable[[Hyperparameters], nn.Module],
+    members: Sequence[Hyperparameters],
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Fleet:
+    """Build one model per member from the member's own random stream, and stack them.
+
+    Members of the same seed and trial get the same initial weights where their models draw the same
+    numbers; a norm draws none, so a remedy and its baseline start out equal.
+    """
+    models = []
+    for member in members:
+        with seeded(member.seed, member.trial, "weights"):
+            models.append(build(member).to(dtype))
+    return Fleet(models, device)
+
+
+class Trainer:
+    """Trains a fleet on a task. What step t does is a function of the state and of t alone."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        task: Task,
+        members: Sequence[Hyperparameters],
+        *,
+        train_length: int,
+        batch: int,
+        steps: int,
+    ) -> None:
+        """Prepare `steps` steps on batches of `batch` inputs of `train_length`.
+
+        Every prefix of an input counts, so the models train on all lengths up to `train_length`.
+        """
+        longest = task.lengths[-1]
+        require(train_length in task.lengths, "train_length", train_length, f"one of 1..{longest}")
+        require(batch >= 1, "batch", batch, "at least 1")
+        require(steps >= 1, "steps", steps, "at least 1")
+        require(len(members) == fleet.size, "members", len(members), f"{fleet.size}, as the fleet")
+        self.fleet = fleet
+        self.task = task
+        self.train_length = train_length
+        self.batch = batch
+        self.steps = steps
+        self.step = 0
+        """Steps done so far."""
+        self.loss = torch.full((fleet.size,), torch.nan, device=fleet.device)
+        """Loss of each model at the last step done."""
+        self.optimizer = FleetAdamW(fleet, members, steps)
+        self.average = fleet_average(fleet, members)
+        self._losses = FleetLoss(task, members, fleet.device)
+        keys = [address(member.seed, member.trial, "data") for member in members]
+        self._data_keys = torch.tensor(keys, device=fleet.device)
+        self._ahead: tuple[int, Batch] | None = None
+
+    @property
+    def diverged(self) -> Tensor:
+        """The step at which each model diverged, or -1: `(models,)`."""
+        return self.optimizer.diverged
+
+    def advance(self) -> None:
+        """Do one step."""
+        batch = self._batch(self.step)
+        logits = self.fleet.forward(batch.inputs)
+        loss = self._losses(logits, batch.inputs, batch.drawn)
+        gradient = self.fleet.gradient(loss)
+        self.loss = loss.detach()
+        self.optimizer.step(self.step, self.loss, gradient)
+        if self.average is not None:
+            self.average.update()
+        self.step += 1
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything that training needs to go on, as tensors under flat names."""
+        state = {f"model/{name}": view for name, view in self.fleet.views().items()}
+        state |= {f"buffer/{name}": buffer for name, buffer in self.fleet.buffers.items()}
+        state |= {
+            "optimizer/first": self.optimizer.first,
+            "optimizer/second": self.optimizer.second,
+            "optimizer/diverged": self.optimizer.diverged,
+            "loss": self.loss,
+            "step": torch.tensor(self.step),
+        }
+        if self.average is not None:
+            state |= {f"average/{n}": tensor for n, tensor in self.average.state_dict().items()}
+        return state
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Take over a state; the next steps are then what they would have been."""
+        own = self.state_dict()
+        _require_same_tensors(own, state)
+        for name, tensor in own.items():
+            tensor.copy_(state[name])
+        self.step = int(state["step"])
+        if self.average is not None:
+            names = (name for name in state if name.startswith("average/"))
+            self.average.load_state_dict({name.partition("/")[2]: state[name] for name in names})
+
+    def _batch(self, step: int) -> Batch:
+        """The data of `step`: a function of the members' streams and `step` only."""
+        first, ahead = self._ahead or (0, None)
+        if ahead is None or not first <= step < first + DRAW_AHEAD:
+            first = step
+            steps = torch.arange(first, first + DRAW_AHEAD, device=self.fleet.device)
+            keys = at(self._data_keys, steps.unsqueeze(1))
+            ahead = self.task.draw(keys, self.train_length, self.batch)
+            self._ahead = (first, ahead)
+        return Batch(ahead.inputs[step - first], ahead.drawn[step - first])
+
+
+def fleet_average(fleet: Fleet, members: Sequence[Hyperparameters]) -> BEMA | None:
+    """The averages of a fleet, with every power its own per model; None if none is asked for."""
+
+    def columns(field: str) -> list[Tensor]:
+        powers = [getattr(member, field) for member in members]
+        require(len({len(own) for own in powers}) == 1, field, powers, "as many for every member")
+        return [torch.tensor(column, dtype=torch.float64) for column in zip(*powers, strict=True)]
+
+    ema_powers, bias_powers = columns("ema_powers"), columns("bias_powers")
+    if not ema_powers:
+        return None
+    return BEMA({"weights": fleet.weights}, ema_power=ema_powers, bias_power=bias_powers)
+
+
+def _require_same_tensors(own: dict[str, Tensor], state: dict[str, Tensor]) -> None:
+    for name in sorted(own.keys() | state.keys()):
+        ours, theirs = own.get(name), state.get(name)
+        if ours is None or theirs is None or ours.shape != theirs.shape:
+            shapes = [None if tensor is None else tuple(tensor.shape) for tensor in (ours, theirs)]
+            raise InputError(
+                f"checkpoint: tensor {name!r} has shape {shapes[1]}, expected {shapes[0]}: "
+                "it belongs to another run"
+            )
