@@ -5,7 +5,7 @@ element). Nothing is used up, so the same model sees the same numbers alone, in 
 device and after a resume.
 
 A *key* is a 64-bit integer that names a stream. `address` makes one from a path such as
-`(seed, trial, "data")`; `at` goes one level down, to a step of it; `bits` gives the stream's numbers.
+`(seed, trial, "data")`; `at` goes one level down, to a step of it; `bits` gives its numbers.
 Everything but `address` is made of integer tensor operations, so it works under `vmap` and on any
 device. The mixers are the finalisers of SplitMix64 (keys) and lowbias32 (numbers).
 """
@@ -70,7 +70,7 @@ def below(words: Tensor, bound: int) -> Tensor:
 def seeded(*path: int | str) -> Iterator[None]:
     """Inside, torch's own generator is at the start of the stream at `path`; outside, untouched."""
     with torch.random.fork_rng(devices=[]):
-        torch.random.default_generator.manual_seed(address(*path))
+        torch.manual_seed(address(*path))
         yield
 
 

@@ -14,10 +14,16 @@ from lengthwise._version import __version__
 from lengthwise.errors import InputError, require_name
 
 COMMANDS = {
-    "train set-complement": ("train", "TrainSetComplement", "Train a fleet of minimal transformers"),
+    "train set-complement": (
+        "train",
+        "TrainSetComplement",
+        "Train a fleet of minimal transformers",
+    ),
     "resume": ("resume", "Resume", "Go on with a run that was stopped"),
     "show": ("show", "Show", "Print what a run measured, and plot it"),
     "reproduce": ("reproduce", "Reproduce", "Test the claims of a paper and write a page about it"),
+    "certify": ("certify", "Certify", "The exact worst case of a trained model at every length"),
+    "probe": ("probe", "Probe", "What attention does in a Hugging Face model as inputs grow"),
     "average": ("average", "Average", "Average a series of checkpoints (EMA, BEMA)"),
 }
 """Command: module in this folder, class in it, what it does."""

@@ -11,10 +11,12 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
-    Progress as Bars,
     TaskID,
     TextColumn,
     TimeRemainingColumn,
+)
+from rich.progress import (
+    Progress as Bars,
 )
 
 from lengthwise.runs.execute import Progress, Report

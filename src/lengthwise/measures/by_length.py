@@ -51,9 +51,7 @@ def measure_by_length(
             yield Reading(name, length, values[:, last], count, all_inputs is not None)
 
 
-def _means(
-    fleet: Fleet, task: Task, inputs: Tensor, weights: Tensor | None
-) -> dict[str, Tensor]:
+def _means(fleet: Fleet, task: Task, inputs: Tensor, weights: Tensor | None) -> dict[str, Tensor]:
     """Mean of every measure over `inputs`, per model and prefix: `(models, length)`."""
     per_input = fleet.size * inputs.shape[-1] * task.classes
     sums = {

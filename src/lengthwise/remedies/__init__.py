@@ -1,12 +1,12 @@
 """Remedies: the parts that go into a slot of attention or training.
 
-| slot        | signature                                       | what it does                        |
-|-------------|-------------------------------------------------|-------------------------------------|
-| `positions` | `(queries, keys, query_ids, key_ids) -> (q, k)` | shapes queries and keys by position |
-| `score`     | `(queries, keys, visible) -> scores`            | compares queries with keys          |
-| `weigh`     | `(scores, visible) -> weights`                  | turns scores into weights           |
-| `norm`      | `(output) -> output`                            | treats the attention output         |
-| `dropout`   | `(values) -> values`                            | hides some of them in training      |
+| slot        | signature                                       | what it does                    |
+|-------------|-------------------------------------------------|---------------------------------|
+| `positions` | `(queries, keys, query_ids, key_ids) -> (q, k)` | shapes both by their positions  |
+| `score`     | `(queries, keys, visible) -> scores`            | compares queries with keys      |
+| `weigh`     | `(scores, visible) -> weights`                  | turns scores into weights       |
+| `norm`      | `(output) -> output`                            | treats the attention output     |
+| `dropout`   | `(values) -> values`                            | hides some of them in training  |
 """
 
 from lengthwise.remedies.dropout import Dropout

@@ -1,4 +1,4 @@
-"""Dropout whose masks are addressed by (key, step, element) instead of consumed from a generator."""
+"""Dropout whose masks are addressed by (key, step, element), not consumed from a generator."""
 
 import torch
 from torch import Tensor, nn

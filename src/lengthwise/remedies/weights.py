@@ -7,5 +7,5 @@ class Softmax(nn.Module):
     """Weights that are positive and sum to one over the visible keys."""
 
     def forward(self, scores: Tensor, visible: Tensor) -> Tensor:
-        """Weights `(..., queries, keys)`; `visible` is explained in `lengthwise.models.attention`."""
+        """Weights `(..., queries, keys)`; see `lengthwise.models.Attention`."""
         return (scores + visible).softmax(-1)

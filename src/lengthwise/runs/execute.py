@@ -35,7 +35,7 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-class Interrupted(Exception):
+class Interrupted(Exception):  # noqa: N818 - being stopped is no error
     """The run was stopped by request, and its state is saved."""
 
 
@@ -97,7 +97,7 @@ def _progress(folder: RunFolder, trainer: Trainer, phase: str = "training") -> P
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into a flag, so that no step is cut in two; a second one ends at once."""
+    """Turn the first Ctrl-C into a flag, so that no step is cut in two; a second ends at once."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return

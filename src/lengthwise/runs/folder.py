@@ -1,10 +1,10 @@
 """A run on disk: a folder that explains itself and can be resumed.
 
-    run.json                        what is trained, by which code and command
-    log.txt                         what happened when
-    checkpoints/step-N.safetensors  the whole state of training; the last two are kept
-    measures.parquet                one row per model, weights, length and measure; ends the run
-    lock                            held by the process that trains
+run.json                        what is trained, by which code and command
+log.txt                         what happened when
+checkpoints/step-N.safetensors  the whole state of training; the last two are kept
+measures.parquet                one row per model, weights, length and measure; ends the run
+lock                            held by the process that trains
 """
 
 import fcntl

@@ -3,8 +3,8 @@
 import multiprocessing
 import os
 import queue
-import signal
 from collections.abc import Sequence
+from multiprocessing.context import SpawnProcess
 from multiprocessing.queues import Queue
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def execute_all(paths: Sequence[Path], report: Report, workers: int | None = Non
     workers = workers or len(os.sched_getaffinity(0))
     context = multiprocessing.get_context("spawn")
     messages: Queue[Progress | str] = context.Queue()
-    running: list[multiprocessing.process.BaseProcess] = []
+    running: list[SpawnProcess] = []
     failures: list[str] = []
     interrupted = False
     while waiting or running:
@@ -46,7 +46,7 @@ def execute_all(paths: Sequence[Path], report: Report, workers: int | None = Non
             # The terminal sends Ctrl-C to the workers as well; they save and end by themselves.
             interrupted = True
             waiting.clear()
-        for process in [process for process in running if not process.is_alive()]:
+        for process in [one for one in running if not one.is_alive()]:
             running.remove(process)
             if process.exitcode not in (0, _INTERRUPTED, _FAILED):
                 failures.append(f"a worker process ended with exit code {process.exitcode}")
@@ -63,10 +63,10 @@ _INTERRUPTED = 130
 
 def _work(path: Path, messages: "Queue[Progress | str]") -> None:
     torch.set_num_threads(1)
-    parent = multiprocessing.parent_process()
+    parent = os.getppid()
     try:
         # Without its parent a worker would train on unseen and keep the run from being resumed.
-        execute(RunFolder.open(path), messages.put, stop=lambda: os.getppid() != parent.pid)
+        execute(RunFolder.open(path), messages.put, stop=lambda: os.getppid() != parent)
     except Interrupted:
         os._exit(_INTERRUPTED)
     except InputError as error:

@@ -25,7 +25,7 @@ class Fleet:
         """Stack `models`, which must have the same parameters in the same shapes."""
         require(len(models) > 0, "models", list(models), "at least one model")
         _require_same_shapes(models)
-        parameters, buffers = stack_module_state(list(models))  # type: ignore[arg-type]
+        parameters, buffers = stack_module_state(list(models))
         self.size = len(models)
         self.shapes = {name: stacked.shape[1:] for name, stacked in parameters.items()}
         """Shape of each parameter in one model, in the order in which `weights` holds them."""
@@ -100,7 +100,7 @@ class Fleet:
 
 
 def _activate_dropouts(template: nn.Module, models: Sequence[nn.Module]) -> None:
-    """A dropout runs for the whole fleet as soon as one model has a rate; a rate of 0 hides none."""
+    """A dropout runs for all as soon as one model has a rate; a rate of 0 hides nothing."""
     for name, module in template.named_modules():
         if isinstance(module, Dropout):
             module.active = any(model.get_submodule(name).active for model in models)

@@ -20,20 +20,31 @@ class Hyperparameters:
     """The hyper-parameters of one model of a fleet. All defaults are ours."""
 
     seed: int = setting(0, "Seed of the initial weights, the data and the dropout masks.")
-    trial: int = setting(0, "Number of the trial within its seed: another trial sees other random numbers.")
+    trial: int = setting(
+        0, "Number of the trial within its seed: another trial sees other random numbers."
+    )
     learning_rate: float = setting(3e-3, "Peak learning rate of AdamW.")
     weight_decay: float = setting(0.0, "Decoupled weight decay, applied to matrices only.")
     beta1: float = setting(0.9, "Decay of the first moment.")
     beta2: float = setting(0.99, "Decay of the second moment.")
     clip: float = setting(1.0, "Largest norm of the gradient; 0 switches clipping off.")
     warmup: int = setting(100, "Steps over which the learning rate rises to its peak.")
-    final_rate: float = setting(1.0, "Where a cosine takes the learning rate by the last step, as a part of its peak.")
-    loss: Literal["drawn", "exact"] = setting("drawn", "Cross-entropy against the one token that was drawn, or the exact target distribution.")
+    final_rate: float = setting(
+        1.0, "Where a cosine takes the learning rate by the last step, as a part of its peak."
+    )
+    loss: Literal["drawn", "exact"] = setting(
+        "drawn",
+        "Cross-entropy against the one token that was drawn, or the exact target distribution.",
+    )
     dropout_embedding: float = setting(0.0, "Dropout rate of the embedded tokens.")
     dropout_weights: float = setting(0.0, "Dropout rate of the attention weights.")
     dropout_output: float = setting(0.0, "Dropout rate of the attention output.")
-    ema_powers: tuple[float, ...] = setting((0.5,), "EMA powers; each costs one copy of the weights.")
-    bias_powers: tuple[float, ...] = setting((0.2,), "BEMA powers; each is read out of every EMA and costs nothing in training.")
+    ema_powers: tuple[float, ...] = setting(
+        (0.5,), "EMA powers; each costs one copy of the weights."
+    )
+    bias_powers: tuple[float, ...] = setting(
+        (0.2,), "BEMA powers; each is read out of every EMA and costs nothing in training."
+    )
 
     def __post_init__(self) -> None:
         def check(name: str, fits: Callable[[float], bool], expected: str) -> None:

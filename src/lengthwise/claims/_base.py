@@ -1,0 +1,120 @@
+"""Claims: sentences from a paper, the experiments that test them, and the verdicts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars
+
+from lengthwise.claims.statistics import Estimate
+from lengthwise.runs import Recipe
+from lengthwise.training import Hyperparameters
+
+Scale = Literal["quick", "laptop", "paper"]
+Outcome = Literal["holds", "fails", "undecided"]
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One fleet that an experiment trains."""
+
+    recipe: Recipe
+    members: tuple[Hyperparameters, ...]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What an experiment gave: its plan, and a table of measures per run."""
+
+    scale: Scale
+    plan: Mapping[str, PlannedRun]
+    tables: Mapping[str, polars.DataFrame]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with its words."""
+
+    svg: str
+    caption: str
+    alt: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a report says about one experiment."""
+
+    title: str
+    introduction: str
+    pictures: Sequence[Picture]
+    notes: Sequence[str]
+    """What a reader must know to judge the numbers, such as which values are ours."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What several claims rest on: runs to train, or nothing but computation."""
+
+    name: str
+    plan: Callable[[Scale], dict[str, PlannedRun]]
+    """The runs by label, at a scale; empty where the evidence is computed without training."""
+    section: Callable[[Results], Section]
+    """Its part of the report."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One number that speaks for or against a claim."""
+
+    effect: str
+    """What was estimated, in words."""
+    estimate: Estimate
+    smallest: float
+    """The smallest effect that would matter: the claim must clear it. Ours."""
+    decides: bool = True
+    """Whether the claim rests on this number, or it is shown beside it."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """`holds` or `fails` if the whole interval lies on one side of the smallest effect."""
+        if self.estimate.low > self.smallest:
+            return "holds"
+        return "fails" if self.estimate.high < self.smallest else "undecided"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came out for one claim."""
+
+    claim: "Claim"
+    findings: tuple[Finding, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The claim holds if all it rests on holds, and fails if any of that fails."""
+        outcomes = {finding.outcome for finding in self.findings if finding.decides}
+        if "fails" in outcomes:
+            return "fails"
+        return "holds" if outcomes == {"holds"} else "undecided"
+
+    @property
+    def headline(self) -> Finding:
+        """The first finding: the effect, interval and number of seeds to quote."""
+        return self.findings[0]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that an experiment can support or refute."""
+
+    name: str
+    """Such as `whats-missing/averaging`."""
+    sentence: str
+    source: str
+    experiment: Experiment
+    evidence: Callable[[Results], Sequence[Finding]]
+    """The findings for and against it; the first one is quoted."""
+
+    def judge(self, results: Results) -> Verdict:
+        """Test the claim on what its experiment gave."""
+        return Verdict(self, tuple(self.evidence(results)))

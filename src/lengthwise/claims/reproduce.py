@@ -1,0 +1,63 @@
+"""Running the experiments behind claims, or going on with them, and judging the claims."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lengthwise.claims._base import Claim, PlannedRun, Results, Scale, Section, Verdict
+from lengthwise.errors import InputError
+from lengthwise.runs import RunFolder, execute_all
+from lengthwise.runs.execute import Report
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """All that came out of testing some claims at one scale."""
+
+    scale: Scale
+    verdicts: tuple[Verdict, ...]
+    sections: tuple[Section, ...]
+    """One per experiment."""
+    folders: tuple[RunFolder, ...]
+
+
+def reproduce(
+    claims: Sequence[Claim], scale: Scale, out: Path, command: Sequence[str], report: Report
+) -> Reproduction:
+    """Run what the claims need and is not there yet under `out`, then judge them.
+
+    Args:
+        claims: What to test; claims of one experiment share its runs.
+        scale: How much to spend.
+        out: Where the run folders lie; runs found there are resumed or used as they are.
+        command: Recorded in every new run.
+        report: Told of the progress.
+    """
+    experiments = {claim.experiment.name: claim.experiment for claim in claims}
+    plans = {name: experiment.plan(scale) for name, experiment in experiments.items()}
+    folders = {
+        (name, label): _folder(out / name / scale / label, run, command)
+        for name, plan in plans.items()
+        for label, run in plan.items()
+    }
+    execute_all([folder.path for folder in folders.values()], report)
+    results = {
+        name: Results(scale, plan, {label: folders[name, label].table() for label in plan})
+        for name, plan in plans.items()
+    }
+    verdicts = tuple(claim.judge(results[claim.experiment.name]) for claim in claims)
+    sections = tuple(experiments[name].section(result) for name, result in results.items())
+    return Reproduction(scale, verdicts, sections, tuple(folders.values()))
+
+
+def _folder(path: Path, run: PlannedRun, command: Sequence[str]) -> RunFolder:
+    """The run at `path`, made if it is not there; it must be the one that is planned."""
+    if not (path / "run.json").exists():
+        return RunFolder.create(path, run.recipe, run.members, command)
+    folder = RunFolder.open(path)
+    if (folder.recipe, folder.members) != (run.recipe, run.members):
+        raise InputError(
+            f"run = {str(path)!r}: holds a run with other settings than this experiment has now; "
+            "remove it or choose another --out"
+        )
+    return folder

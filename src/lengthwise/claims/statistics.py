@@ -1,0 +1,56 @@
+"""Means over paired seeds and how sure one may be of them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over independent seeds with its 95 % confidence interval (Student's t)."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    def exp(self) -> "Estimate":
+        """The estimate of a ratio whose logarithm was averaged."""
+        return Estimate(math.exp(self.mean), math.exp(self.low), math.exp(self.high), self.count)
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Mean and 95 % interval of values that are independent of one another.
+
+    One value alone says nothing of its spread: its interval is infinite.
+    """
+    sample = np.asarray(values, dtype=np.float64)
+    count, mean = len(sample), float(sample.mean())
+    if count < 2:
+        return Estimate(mean, -math.inf, math.inf, count)
+    error = float(sample.std(ddof=1)) / math.sqrt(count)
+    reach = student_t(0.975, count - 1) * error
+    return Estimate(mean, mean - reach, mean + reach, count)
+
+
+def student_t(probability: float, freedom: int) -> float:
+    """The quantile of Student's t distribution above its median, by bisection of its integral."""
+    constant = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+    constant /= math.sqrt(freedom * math.pi)
+
+    def mass_between_zero_and(bound: float) -> float:
+        # With x = sqrt(freedom) tan(angle) the integrand is a power of a cosine: smooth, bounded.
+        angles, step = np.linspace(0.0, math.atan(bound / math.sqrt(freedom)), 2001, retstep=True)
+        heights = np.cos(angles) ** (freedom - 1)
+        simpson = heights[0] + heights[-1] + 4 * heights[1:-1:2].sum() + 2 * heights[2:-1:2].sum()
+        return float(constant * math.sqrt(freedom) * simpson * step / 3)
+
+    low, high = 0.0, 1e4
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (
+            (middle, high) if mass_between_zero_and(middle) < probability - 0.5 else (low, middle)
+        )
+    return (low + high) / 2

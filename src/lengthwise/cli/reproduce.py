@@ -1,0 +1,64 @@
+"""`lengthwise reproduce`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import tyro
+
+
+@dataclass
+class Reproduce:
+    """Test what a paper claims: train what the claims need, judge them, write a page about it.
+
+    Runs that are there already are used or resumed, so the same command goes on where it stopped.
+
+    Example: lengthwise reproduce whats-missing/averaging --scale quick
+    """
+
+    name: tyro.conf.Positional[str] = ""
+    """A claim, or a paper for all of its claims; see --list."""
+
+    list: bool = False
+    """List all claims."""
+
+    scale: Literal["quick", "laptop", "paper"] = "quick"
+    """How much to spend: minutes, about an hour, or what a GPU does in a day."""
+
+    out: Path = Path("runs/reproduce")
+    """Where runs and page go."""
+
+    def run(self) -> int:
+        """Run, judge, write, print."""
+        from lengthwise.claims import reproduce
+        from lengthwise.cli.terminal import command_line, progress_display, quoted
+        from lengthwise.errors import require
+        from lengthwise.files import write_text
+        from lengthwise.papers import CLAIMS, find_claims
+        from lengthwise.report.numbers import number
+        from lengthwise.report.page import page
+        from lengthwise.runs import Interrupted
+
+        if self.list:
+            for claim in CLAIMS.values():
+                print(f"{claim.name}\n    {claim.sentence}\n    {claim.source}")
+            return 0
+        require(self.name != "", "name", self.name, "a claim or a paper; --list shows them")
+        claims = find_claims(self.name)
+        try:
+            with progress_display() as report:
+                done = reproduce(claims, self.scale, self.out, command_line(), report)
+        except Interrupted:
+            print(f"stopped and saved; go on with: {quoted(command_line())}")
+            return 130
+        path = self.out / f"{self.name.replace('/', '-')}-{self.scale}.html"
+        write_text(path, page(f"Tested: {self.name}", done, quoted(command_line())))
+        for verdict in done.verdicts:
+            low, high = verdict.headline.estimate.low, verdict.headline.estimate.high
+            print(
+                f"{verdict.outcome:>9}  {verdict.claim.name}: {verdict.headline.effect}: "
+                f"{number(verdict.headline.estimate.mean)} ({number(low)} to {number(high)}, "
+                f"{verdict.headline.estimate.count} seeds)"
+            )
+        print(f"page: {path}")
+        return 0
