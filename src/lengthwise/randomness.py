@@ -39,7 +39,8 @@ def address(*path: int | str) -> int:
 
 def at(key: Tensor, step: Tensor | int) -> Tensor:
     """The key of sub-stream number `step` of `key`; shapes broadcast."""
-    return _mixed(key + _GOLDEN * (step + 1))
+    # As a tensor, because only tensors wrap around at 64 bits.
+    return _mixed(key + (torch.as_tensor(step, device=key.device) + 1) * _GOLDEN)
 
 
 def bits(key: Tensor, count: int) -> Tensor:

@@ -37,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"lengthwise: {error}", file=sys.stderr)
         return 2
+    except OSError as error:  # a full disk, a folder without permission
+        print(f"lengthwise: {error.strerror or error}: {error.filename or ''}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("lengthwise: stopped", file=sys.stderr)
         return 130
@@ -83,14 +86,14 @@ def _run(name: str, arguments: list[str]) -> int:
 
 def _one_line(complaint: str) -> str:
     """The message inside tyro's box: what is wrong and, if it has one, its suggestion."""
-    lines = (re.sub(r"[│╭╮╰╯─]", "", line).strip() for line in complaint.splitlines()[1:])
     parts: list[str] = []
-    for line in lines:
-        if line.startswith(("Argument helptext", "For full helptext")):
+    for line in complaint.splitlines()[1:]:
+        text = re.sub(r"[│╭╮╰╯─]", "", line).strip()
+        if text.startswith(("Argument helptext", "For full helptext")):
             break
-        if line and len(parts) < 4:
-            parts.append(line)
-    return " ".join(parts) or "the command could not be understood; see --help"
+        parts += [text] if text else []
+    message = re.sub(r"^Error parsing recipe: ", "", " ".join(parts))
+    return message or "the command could not be understood; see --help"
 
 
 def _print_help(names: list[str]) -> None:

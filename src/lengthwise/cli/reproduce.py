@@ -52,7 +52,7 @@ class Reproduce:
             print(f"stopped and saved; go on with: {quoted(command_line())}")
             return 130
         path = self.out / f"{self.name.replace('/', '-')}-{self.scale}.html"
-        write_text(path, page(f"Tested: {self.name}", done, quoted(command_line())))
+        write_text(path, page(done, quoted(command_line())))
         for verdict in done.verdicts:
             low, high = verdict.headline.estimate.low, verdict.headline.estimate.high
             print(

@@ -20,14 +20,17 @@ class Resume:
     run_folder: tyro.conf.Positional[Path]
     """The run folder."""
 
+    checkpoint_seconds: float = 20.0
+    """Time between checkpoints."""
+
     def run(self) -> int:
         """Train the rest of the run."""
         from lengthwise.runs import RunFolder
 
-        return train(RunFolder.open(self.run_folder))
+        return train(RunFolder.open(self.run_folder), self.checkpoint_seconds)
 
 
-def train(folder: "RunFolder") -> int:
+def train(folder: "RunFolder", checkpoint_seconds: float) -> int:
     """Execute a run with progress; Ctrl-C saves and says how to go on."""
     import torch
 
@@ -37,7 +40,7 @@ def train(folder: "RunFolder") -> int:
     torch.set_num_threads(1)  # at these sizes a second thread makes every step slower
     try:
         with progress_display() as report:
-            execute(folder, report)
+            execute(folder, report, checkpoint_seconds=checkpoint_seconds)
     except Interrupted:
         print(f"stopped and saved; go on with: lengthwise resume {folder.path}")
         return 130

@@ -75,6 +75,9 @@ class TrainSetComplement:
     overwrite: bool = False
     """Replace the run that is in that folder."""
 
+    checkpoint_seconds: float = 20.0
+    """Time between checkpoints."""
+
     def run(self) -> int:
         """Make the run folder and train."""
         from lengthwise.cli.resume import train
@@ -91,4 +94,4 @@ class TrainSetComplement:
             command_line(),
             overwrite=self.overwrite,
         )
-        return train(folder)
+        return train(folder, self.checkpoint_seconds)

@@ -8,14 +8,15 @@ from lengthwise.claims import Finding, Picture, Reproduction, Section, Verdict
 from lengthwise.report.numbers import number
 
 
-def page(title: str, reproduction: Reproduction, command: str) -> str:
+def page(reproduction: Reproduction, command: str) -> str:
     """The page as text: the verdicts, a section per experiment, all evidence and its origin.
 
     Args:
-        title: Heading.
         reproduction: Verdicts, sections and the runs behind them.
         command: What makes this page again.
     """
+    opening = reproduction.sections[0]
+    title = opening.title if len(reproduction.sections) == 1 else "What the papers claim, tested"
     style = resources.files("lengthwise.report").joinpath("page.css").read_text(encoding="utf-8")
     parts = [
         "<!doctype html>",
@@ -23,9 +24,9 @@ def page(title: str, reproduction: Reproduction, command: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{html.escape(title)}</title><style>{style}</style></head><body><main>",
         f"<h1>{html.escape(title)}</h1>",
-        *(f"<p class=lead>{html.escape(s.introduction)}</p>" for s in reproduction.sections[:1]),
+        f"<p class=lead>{html.escape(opening.introduction)}</p>" if title == opening.title else "",
         _verdict_table(reproduction.verdicts),
-        *(_section(section, index) for index, section in enumerate(reproduction.sections)),
+        *(_section(section, title) for section in reproduction.sections),
         _evidence(reproduction.verdicts),
         _origin(reproduction, command),
         "</main></body></html>",
@@ -55,11 +56,12 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def _section(section: Section, index: int) -> str:
-    # The first introduction has opened the page already.
-    introduction = f"<p>{html.escape(section.introduction)}</p>" if index else ""
+def _section(section: Section, page_title: str) -> str:
     figures = "".join(_figure(picture) for picture in section.pictures)
-    return f"<h2>{html.escape(section.title)}</h2>{introduction}{figures}"
+    if section.title == page_title:  # the page has opened with its words already
+        return figures
+    title, introduction = html.escape(section.title), html.escape(section.introduction)
+    return f"<h2>{title}</h2><p>{introduction}</p>{figures}"
 
 
 def _figure(picture: Picture) -> str:

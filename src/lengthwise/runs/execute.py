@@ -13,7 +13,7 @@ from lengthwise.runs.table import measure_table
 from lengthwise.training import Trainer
 
 CHECKPOINT_SECONDS = 20.0
-"""Time between checkpoints: seldom enough to cost next to nothing, however fast a step is."""
+"""Default time between checkpoints: seldom enough to cost next to nothing."""
 
 REPORT_SECONDS = 0.5
 
@@ -43,6 +43,7 @@ def execute(
     folder: RunFolder,
     report: Report = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> None:
     """Train and measure `folder`'s run, from its newest checkpoint on.
 
@@ -50,6 +51,7 @@ def execute(
         folder: The run; nothing happens if it is finished.
         report: Called about twice a second, and at the end.
         stop: Asked between steps; True saves the state and raises `Interrupted`.
+        checkpoint_seconds: Time between checkpoints.
     """
     with folder.held(), _interrupts() as interrupted:
         if folder.finished:
@@ -60,7 +62,7 @@ def execute(
         if state is not None:
             trainer.load_state_dict(state)
         folder.log(f"training from step {trainer.step} of {trainer.steps}")
-        _train(folder, trainer, report, lambda: interrupted() or stop())
+        _train(folder, trainer, report, lambda: interrupted() or stop(), checkpoint_seconds)
         report(_progress(folder, trainer, "measuring"))
         folder.save_table(measure_table(folder.recipe, folder.members, trainer))
         folder.log("finished")
@@ -68,7 +70,11 @@ def execute(
 
 
 def _train(
-    folder: RunFolder, trainer: Trainer, report: Report, stopped: Callable[[], bool]
+    folder: RunFolder,
+    trainer: Trainer,
+    report: Report,
+    stopped: Callable[[], bool],
+    checkpoint_seconds: float,
 ) -> None:
     saved = reported = time.monotonic()
     report(_progress(folder, trainer))
@@ -82,7 +88,7 @@ def _train(
         if now - reported > REPORT_SECONDS:
             report(_progress(folder, trainer))
             reported = now
-        if now - saved > CHECKPOINT_SECONDS:
+        if now - saved > checkpoint_seconds:
             folder.save_checkpoint(trainer.step, trainer.state_dict())
             saved = now
     folder.save_checkpoint(trainer.step, trainer.state_dict())

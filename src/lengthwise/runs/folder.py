@@ -8,6 +8,7 @@ lock                            held by the process that trains
 """
 
 import fcntl
+import io
 import json
 import shutil
 from collections.abc import Iterator, Sequence
@@ -18,11 +19,12 @@ from typing import Any, Self
 
 import polars
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
+from lengthwise.averaging import require_live
 from lengthwise.errors import InputError, require
-from lengthwise.files import write_text, write_with
+from lengthwise.files import write_bytes, write_text
 from lengthwise.runs.recipe import Recipe, from_json, to_json
 from lengthwise.runs.version import code_version
 from lengthwise.training import Hyperparameters
@@ -124,11 +126,16 @@ class RunFolder:
         """The checkpoints that are there, oldest first."""
         return sorted((self.path / "checkpoints").glob("step-*.safetensors"))
 
+    def newest_step(self) -> int:
+        """The step of the newest checkpoint; 0 before the first."""
+        checkpoints = self.checkpoints()
+        return int(checkpoints[-1].stem.removeprefix("step-")) if checkpoints else 0
+
     def save_checkpoint(self, step: int, state: dict[str, Tensor]) -> None:
         """Write the state of training; then drop all but the newest checkpoints."""
+        require_live(state)
         path = self.path / "checkpoints" / f"step-{step:09d}.safetensors"
-        tensors = {name: tensor.contiguous() for name, tensor in state.items()}
-        write_with(path, lambda temporary: save_file(tensors, temporary))
+        write_bytes(path, save({name: tensor.contiguous() for name, tensor in state.items()}))
         for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
             with suppress(FileNotFoundError):
                 old.unlink()
@@ -149,7 +156,9 @@ class RunFolder:
 
     def save_table(self, table: polars.DataFrame) -> None:
         """Write the table of measures, which ends the run."""
-        write_with(self._table, table.write_parquet)
+        content = io.BytesIO()
+        table.write_parquet(content)
+        write_bytes(self._table, content.getvalue())
 
     def table(self) -> polars.DataFrame:
         """The table of measures of a finished run, with the models' hyper-parameters."""

@@ -69,7 +69,7 @@ def _work(path: Path, messages: "Queue[Progress | str]") -> None:
         execute(RunFolder.open(path), messages.put, stop=lambda: os.getppid() != parent)
     except Interrupted:
         os._exit(_INTERRUPTED)
-    except InputError as error:
+    except (InputError, OSError) as error:
         messages.put(str(error))
         messages.close()
         messages.join_thread()

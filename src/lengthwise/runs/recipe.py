@@ -23,6 +23,16 @@ class Recipe(Protocol):
 
     name: ClassVar[str]
 
+    @property
+    def steps(self) -> int:
+        """Training steps."""
+        ...
+
+    @property
+    def train_length(self) -> int:
+        """Longest input seen in training."""
+        ...
+
     def trainer(self, members: Sequence[Hyperparameters]) -> Trainer:
         """A trainer at step 0, with one model per member."""
         ...
@@ -60,10 +70,10 @@ class SetComplementRecipe:
     """Whether attention reads the embedding through a LayerNorm."""
 
     key_width: int | None = None
-    """Width of queries and keys (default: the model's width)."""
+    """Width of queries and keys; the model's width if not given."""
 
     value_width: int | None = None
-    """Width of the values (default: the model's width)."""
+    """Width of the values; the model's width if not given."""
 
     batch: int = 32
     """Inputs per step."""

@@ -29,7 +29,9 @@ class Fleet:
         self.size = len(models)
         self.shapes = {name: stacked.shape[1:] for name, stacked in parameters.items()}
         """Shape of each parameter in one model, in the order in which `weights` holds them."""
-        flat = torch.cat([stacked.detach().flatten(1) for stacked in parameters.values()], dim=1)
+        flat = torch.cat(
+            [stacked.detach().reshape(len(models), -1) for stacked in parameters.values()], dim=1
+        )
         self.weights = flat.to(device)
         self.buffers = {name: stacked.to(device) for name, stacked in buffers.items()}
         # The template gives the code of the forward pass; its own weights are never used.
@@ -74,7 +76,7 @@ class Fleet:
     def gradient(self, loss: Tensor) -> Tensor:
         """The gradient of every model's own loss, in the layout of `weights`."""
         gradients = torch.autograd.grad(loss.sum(), list(self._leaves.values()))
-        return torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
+        return torch.cat([gradient.reshape(self.size, -1) for gradient in gradients], dim=1)
 
     def model(self, index: int, weights: Tensor | None = None) -> nn.Module:
         """Model number `index` as a plain module of its own."""

@@ -26,7 +26,7 @@ def section(results: Results) -> Section:
     """The experiment's part of a report."""
     recipe = readings.recipe_of(results)
     return Section(
-        title="Where it breaks, and what mends it",
+        title="Where a small transformer breaks, and what mends it",
         introduction=(
             f"A one-layer transformer learns to name a token it has not seen yet, out of "
             f"{recipe.vocab}. It is trained on inputs of up to {recipe.train_length} tokens and "

@@ -1,0 +1,52 @@
+import math
+
+import pytest
+import torch
+from conformance.task import TaskConformance
+
+from lengthwise.errors import InputError
+from lengthwise.tasks import SetComplement
+
+
+class TestConformance(TaskConformance):
+    tasks = [SetComplement(2), SetComplement(7), SetComplement(16)]
+    distinct = True
+
+
+def test_target_is_uniform_over_the_unseen() -> None:
+    target = SetComplement(4).targets(torch.tensor([[2, 0]]))
+    expected = torch.tensor([[[1, 1, 0, 1], [0, 1.5, 0, 1.5]]]) / 3
+    torch.testing.assert_close(target, expected)
+
+
+def test_every_ordered_input_is_enumerated() -> None:
+    inputs = SetComplement(6).enumerate_inputs(3, limit=1000)
+    assert inputs is not None
+    assert len(inputs) == math.perm(6, 3)
+
+
+def test_a_shorter_draw_is_the_beginning_of_a_longer_one() -> None:
+    task, key = SetComplement(16), torch.tensor(8)
+    assert torch.equal(task.draw(key, 3, 5).inputs, task.draw(key, 12, 5).inputs[:, :3])
+
+
+def test_all_permutations_are_equally_likely() -> None:
+    count = 60_000
+    batch = SetComplement(4).draw(torch.tensor(9), 3, count)
+    codes = (batch.inputs * torch.tensor([16, 4, 1])).sum(-1)
+    observed = torch.bincount(codes)
+    observed = observed[observed > 0]
+    assert len(observed) == 24
+    # Chi-squared with 23 degrees of freedom: 58 has a chance of 1e-4.
+    assert ((observed - count / 24) ** 2 / (count / 24)).sum() < 58
+
+
+@pytest.mark.parametrize("vocab", [1, 0, -3])
+def test_a_vocabulary_needs_two_tokens(vocab: int) -> None:
+    with pytest.raises(InputError, match=f"vocab = {vocab}: expected at least 2"):
+        SetComplement(vocab)
+
+
+def test_length_must_leave_a_token() -> None:
+    with pytest.raises(InputError, match=r"length = 5: expected one of 1\.\.4"):
+        SetComplement(5).draw(torch.tensor(0), 5, 1)
