@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import polars
@@ -29,6 +30,8 @@ class Results:
     scale: Scale
     plan: Mapping[str, PlannedRun]
     tables: Mapping[str, polars.DataFrame]
+    folder: Path
+    """Where the experiment keeps its files; each run lies in a folder of its label."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lengthwise.claims._base import Claim, PlannedRun, Results, Scale, Section, Verdict
+from lengthwise.claims._base import (
+    Claim,
+    Picture,
+    PlannedRun,
+    Results,
+    Scale,
+    Section,
+    Verdict,
+)
 from lengthwise.errors import InputError
 from lengthwise.runs import RunFolder, execute_all
 from lengthwise.runs.execute import Report
@@ -19,6 +27,11 @@ class Reproduction:
     sections: tuple[Section, ...]
     """One per experiment."""
     folders: tuple[RunFolder, ...]
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """The pictures of all sections, in the order of the page."""
+        return [picture for section in self.sections for picture in section.pictures]
 
 
 def reproduce(
@@ -35,14 +48,19 @@ def reproduce(
     """
     experiments = {claim.experiment.name: claim.experiment for claim in claims}
     plans = {name: experiment.plan(scale) for name, experiment in experiments.items()}
+    places = {name: out / name / scale for name in experiments}
+    for place in places.values():
+        place.mkdir(parents=True, exist_ok=True)
     folders = {
-        (name, label): _folder(out / name / scale / label, run, command)
+        (name, label): _folder(places[name] / label, run, command)
         for name, plan in plans.items()
         for label, run in plan.items()
     }
     execute_all([folder.path for folder in folders.values()], report)
     results = {
-        name: Results(scale, plan, {label: folders[name, label].table() for label in plan})
+        name: Results(
+            scale, plan, {label: folders[name, label].table() for label in plan}, places[name]
+        )
         for name, plan in plans.items()
     }
     verdicts = tuple(claim.judge(results[claim.experiment.name]) for claim in claims)

@@ -52,6 +52,8 @@ class Reproduce:
             print(f"stopped and saved; go on with: {quoted(command_line())}")
             return 130
         path = self.out / f"{self.name.replace('/', '-')}-{self.scale}.html"
+        for place, picture in enumerate(done.pictures, start=1):
+            write_text(path.with_name(f"{path.stem}-figure-{place}.svg"), picture.svg)
         write_text(path, page(done, quoted(command_line())))
         for verdict in done.verdicts:
             low, high = verdict.headline.estimate.low, verdict.headline.estimate.high
@@ -60,5 +62,5 @@ class Reproduce:
                 f"{number(verdict.headline.estimate.mean)} ({number(low)} to {number(high)}, "
                 f"{verdict.headline.estimate.count} seeds)"
             )
-        print(f"page: {path}")
+        print(f"page: {path.resolve()} (its figures lie beside it)")
         return 0

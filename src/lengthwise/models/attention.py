@@ -113,10 +113,14 @@ class Attention(nn.Module):
     def mix(self, scores: Tensor, source: Tensor, visible: Tensor) -> Tensor:
         """The second half of `forward`: weigh the scores, mix the values, norm and project."""
         weights = self.dropout_weights(self.weigh(scores, visible.unsqueeze(-3)))
-        mixed = (weights @ self._heads(self.value(source))).transpose(-2, -3).flatten(-2)
-        if self.norm_place == "before":
-            mixed = self.norm(mixed)
-        output: Tensor = self.output(mixed)
+        values = self.value(source)
+        if self.norm_place == "after" and self.heads == 1 and weights.shape[-1] < weights.shape[-2]:
+            # With one head and nothing in between, it does not matter whether values are mixed or
+            # projected first; there are fewer of them than of queries.
+            output = (weights @ self._heads(self.output(values))).squeeze(-3)
+        else:
+            mixed = (weights @ self._heads(values)).transpose(-2, -3).flatten(-2)
+            output = self.output(self.norm(mixed) if self.norm_place == "before" else mixed)
         if self.norm_place == "after":
             output = self.norm(output)
         dropped: Tensor = self.dropout_output(output)

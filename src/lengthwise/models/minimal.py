@@ -125,9 +125,8 @@ class MinimalTransformer(nn.Module):
         visible = logarithms.index_select(0, counts.flatten()).view(chosen.shape)
         read = self.pre_norm(self.embedding.weight)
         scores = chosen @ self.attention.scores(read, read)
-        hidden = chosen @ self.embedding.weight + self.attention.mix(scores, read, visible)
-        logits: Tensor = self.unembedding(hidden)
-        return logits.unflatten(0, tokens.shape)
+        moved: Tensor = self.unembedding(self.attention.mix(scores, read, visible))
+        return (chosen @ self.bias_matrix() + moved).unflatten(0, tokens.shape)
 
     def _read_sequence(self, tokens: Tensor) -> Tensor:
         """Ordinary causal attention, where dropout treats every place on its own."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import torch
 from torch import nn
 
-from lengthwise.errors import require, require_name
+from lengthwise.errors import InputError, require, require_name
 from lengthwise.measures import Reading, measure_by_length
 from lengthwise.models import MinimalTransformer
 from lengthwise.models.attention import NormPlace
@@ -100,6 +100,7 @@ class SetComplementRecipe:
         for field in ("batch", "steps", "test_inputs"):
             require(getattr(self, field) >= 1, field, getattr(self, field), "at least 1")
         require_name(self.dtype, DTYPES, "dtype")
+        require_device(self.device)
         with torch.device("meta"):
             self.model(Hyperparameters())  # says what is wrong with the model's own fields
 
@@ -135,6 +136,17 @@ class SetComplementRecipe:
         """All measures at every length 1..vocab-1."""
         task = SetComplement(self.vocab)
         return measure_by_length(trainer.fleet, task, self.test_inputs, self.test_seed, weights)
+
+
+def require_device(device: str) -> None:
+    """Raise `InputError` unless tensors can be made on `device`."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"device = {device!r}: expected one that torch has here ({reason})"
+        ) from None
 
 
 RECIPES: dict[str, type[SetComplementRecipe]] = {SetComplementRecipe.name: SetComplementRecipe}
