@@ -44,9 +44,7 @@ def test_causality(model: MinimalTransformer, cut: int) -> None:
     tokens = some_tokens(model)
     changed = tokens.clone()
     changed[:, cut:] = torch.randint(model.vocab, changed[:, cut:].shape)
-    torch.testing.assert_close(
-        model(tokens)[:, :cut], model(changed)[:, :cut], rtol=0, atol=1e-12
-    )
+    torch.testing.assert_close(model(tokens)[:, :cut], model(changed)[:, :cut], rtol=0, atol=1e-12)
 
 
 @given(models(), st.permutations(range(5)))

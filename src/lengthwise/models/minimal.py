@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from lengthwise.errors import require, require_name
 from lengthwise.models.attention import Attention, NormPlace
@@ -116,14 +117,14 @@ class MinimalTransformer(nn.Module):
         prefix holds it. Queries, keys, values and scores are then needed once per token of the
         vocabulary, not once per place, and one matrix product serves the whole batch.
         """
-        vocabulary = torch.arange(self.vocab, device=tokens.device)
-        same = tokens.unsqueeze(-1) == vocabulary
-        chosen = same.flatten(0, 1).to(self.embedding.weight.dtype)
-        # A look-up, because the logarithm of the many zeros is slow on CPUs.
-        logarithms = torch.arange(tokens.shape[-1] + 1, device=tokens.device).to(chosen).log()
-        counts = same.cumsum(-2, dtype=torch.int32)
-        visible = logarithms.index_select(0, counts.flatten()).view(chosen.shape)
-        read = self.pre_norm(self.embedding.weight)
+        weight = self.embedding.weight
+        one_hot = torch.eye(self.vocab, dtype=weight.dtype, device=weight.device)
+        chosen = functional.embedding(tokens, one_hot)
+        counts = chosen.cumsum(-2).flatten(0, 1)
+        # The logarithm of the counts, but for CPUs that are slow at the logarithm of many zeros.
+        visible = counts.clamp(min=1).log() + (1 - counts.reciprocal()).clamp(max=0)
+        chosen = chosen.flatten(0, 1)
+        read = self.pre_norm(weight)
         scores = chosen @ self.attention.scores(read, read)
         moved: Tensor = self.unembedding(self.attention.mix(scores, read, visible))
         return (chosen @ self.bias_matrix() + moved).unflatten(0, tokens.shape)
