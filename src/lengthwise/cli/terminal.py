@@ -1,5 +1,6 @@
 """What the commands share: the command line as typed, and progress that suits the output."""
 
+import math
 import shlex
 import sys
 import time
@@ -66,7 +67,8 @@ class _Speed:
 
 
 def _detail(progress: Progress, speed: float) -> str:
-    detail = f"loss {progress.loss:.4f}, {speed:.0f} steps/s"
+    loss = "" if math.isnan(progress.loss) else f"loss {progress.loss:.4f}, "
+    detail = f"{loss}{speed:.0f} steps/s"
     if progress.diverged:
         detail += f", {progress.diverged} diverged"
     return detail if progress.phase == "training" else f"{detail}, {progress.phase}"
