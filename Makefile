@@ -7,7 +7,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .PHONY: demo test test-slow lint bench clean
 
 demo: $(VENV)/.core
-	$(BIN)/lengthwise reproduce whats-missing --scale quick --out demo
+	$(BIN)/lengthwise reproduce whats-missing/dispersion whats-missing/averaging \
+	  whats-missing/post-norm --scale quick --out demo
 
 test: $(VENV)/.all
 	$(BIN)/python -m pytest -n 2 -m "not slow"

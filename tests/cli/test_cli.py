@@ -53,7 +53,7 @@ def test_every_command_teaches_with_an_example(
         (["resume", "nowhere"], "run = 'nowhere': expected a run folder"),
         (["show", "nowhere"], "run = 'nowhere': expected a run folder"),
         (["show"], "PATH"),
-        (["reproduce"], "name = '': expected a claim or a paper"),
+        (["reproduce"], "names = '': expected a claim or a paper"),
         (["reproduce", "whats-mising"], "did you mean 'whats-missing'"),
         (["reproduce", "whats-missing", "--scale", "huge"], "--scale"),
     ],

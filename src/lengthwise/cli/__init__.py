@@ -103,4 +103,4 @@ def _print_help(names: list[str]) -> None:
     for name in names:
         print(f"  {name:<{width}}  {COMMANDS[name][2]}")
     print("\n'lengthwise COMMAND --help' explains one, with an example. Start with:")
-    print("  lengthwise reproduce whats-missing --scale quick")
+    print("  lengthwise reproduce whats-missing/averaging --scale quick")

@@ -16,8 +16,8 @@ class Reproduce:
     Example: lengthwise reproduce whats-missing/averaging --scale quick
     """
 
-    name: tyro.conf.Positional[str] = ""
-    """A claim, or a paper for all of its claims; see --list."""
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Claims, or papers for all of their claims; see --list."""
 
     list: bool = False
     """List all claims."""
@@ -43,15 +43,16 @@ class Reproduce:
             for claim in CLAIMS.values():
                 print(f"{claim.name}\n    {claim.sentence}\n    {claim.source}")
             return 0
-        require(self.name != "", "name", self.name, "a claim or a paper; --list shows them")
-        claims = find_claims(self.name)
+        require(bool(self.names), "names", "", "a claim or a paper; --list shows them")
+        claims = list(dict.fromkeys(claim for name in self.names for claim in find_claims(name)))
         try:
             with progress_display() as report:
                 done = reproduce(claims, self.scale, self.out, command_line(), report)
         except Interrupted:
             print(f"stopped and saved; go on with: {quoted(command_line())}")
             return 130
-        path = self.out / f"{self.name.replace('/', '-')}-{self.scale}.html"
+        stem = self.names[0].replace("/", "-") if len(self.names) == 1 else "report"
+        path = self.out / f"{stem}-{self.scale}.html"
         for place, picture in enumerate(done.pictures, start=1):
             write_text(path.with_name(f"{path.stem}-figure-{place}.svg"), picture.svg)
         write_text(path, page(done, quoted(command_line())))
