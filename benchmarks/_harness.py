@@ -24,12 +24,15 @@ def interleaved(
     """The median seconds of one call of each competitor.
 
     Every round times every competitor once, so that a slow moment of the machine meets all of
-    them. A first round, for caches and lazy set-up, does not count.
+    them, and begins with the next one, so that none always follows the same neighbour. A first
+    round, for caches and lazy set-up, does not count.
     """
+    order = list(competitors)
     times: dict[str, list[float]] = {name: [] for name in competitors}
     for round_number in range(rounds + 1):
-        for name, work in competitors.items():
-            taken = seconds(work, repeats)
+        order = order[1:] + order[:1]
+        for name in order:
+            taken = seconds(competitors[name], repeats)
             if round_number > 0:
                 times[name].append(taken)
     return {name: statistics.median(taken) for name, taken in times.items()}

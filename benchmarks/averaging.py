@@ -2,8 +2,13 @@
 
 One thread. Two sets of weights: the 25 M parameters of OthelloGPT (8 layers, width 512) in 101
 tensors, where memory traffic is what costs, and 100 tensors of 64 parameters, where the calls are.
+
+The C library is told to keep freed memory. With its default settings the temporary tensors of TRL
+cost page faults, 0 to 67 000 per update depending on what the process did before, which makes its
+time swing between 4 and 25 bare lerps. What is compared here is the work, at TRL's best.
 """
 
+import ctypes
 import os
 from collections.abc import Callable
 from typing import Any
@@ -75,9 +80,19 @@ def ema_pytorch_update(model: nn.Module) -> Callable[[], object]:
     return average.update
 
 
+def keep_freed_memory() -> None:
+    """Never give memory back to the system, nor map it anew; does nothing but with glibc."""
+    trim_threshold, mmap_threshold, a_gigabyte = -1, -3, 1 << 30
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(trim_threshold, a_gigabyte)
+        mallopt(mmap_threshold, a_gigabyte)
+
+
 def main() -> int:
     """Run the comparisons."""
     options = arguments(__doc__ or "")
+    keep_freed_memory()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     comparisons: list[Comparison] = []
@@ -85,8 +100,8 @@ def main() -> int:
     for size, shapes in SIZES.items():
         model = Weights(shapes)
         parameters = sum(parameter.numel() for parameter in model.parameters())
-        # About as long for every size: calls of small work are timed in bunches.
-        rounds, repeats = (21, 1) if parameters > 1e6 else (41, 50)
+        # Short bunches of small work: few of them meet another process.
+        rounds, repeats = (21, 1) if parameters > 1e6 else (301, 10)
         print(f"{size}: {len(shapes)} tensors, {parameters} parameters")
         competitors = {
             "bare lerp": bare_lerp(model),

@@ -137,6 +137,7 @@ class AveragingCallback(TrainerCallback):
         return evaluate
 
     def _guard_saving(self, model: nn.Module) -> None:
+        self._unguard()  # a training that failed has left its guard behind
         # The trainer's way to a checkpoint leads through the model's state_dict.
         self._guard = model.register_state_dict_pre_hook(lambda *_: require_live(model))
 
