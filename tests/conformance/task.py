@@ -10,7 +10,7 @@ from lengthwise.tasks import Task
 class TaskConformance:
     """Properties of any task; a subclass gives `tasks` and whether tokens are distinct."""
 
-    tasks: list[Task]
+    tasks: tuple[Task, ...]
     distinct = False
     """Whether the task forbids the same token twice in an input."""
 

@@ -83,7 +83,7 @@ def test_another_version_is_refused(finished: RunFolder) -> None:
         execute(RunFolder.open(finished.path))
     description["format"] = 99
     file.write_text(json.dumps(description))
-    with pytest.raises(InputError, match="format of .* = 99: expected 1"):
+    with pytest.raises(InputError, match=r"format of .* = 99: expected 1"):
         RunFolder.open(finished.path)
 
 
@@ -106,7 +106,7 @@ def test_a_truncated_checkpoint_is_named_and_the_one_before_serves(
         folder.save_checkpoint(trainer.step, trainer.state_dict())
     newest = folder.checkpoints()[-1]
     newest.write_bytes(newest.read_bytes()[:kept])
-    with pytest.raises(InputError, match="step-000000020.safetensors is damaged"):
+    with pytest.raises(InputError, match=r"step-000000020\.safetensors is damaged"):
         execute(folder)
     newest.unlink()
     execute(folder)
@@ -134,7 +134,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
     try:
-        with pytest.raises(InputError, match="cannot write .*nothing that was there"):
+        with pytest.raises(InputError, match=r"cannot write .*nothing that was there"):
             folder.save_checkpoint(2, trainer.state_dict())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

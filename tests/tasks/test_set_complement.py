@@ -9,7 +9,7 @@ from lengthwise.tasks import SetComplement
 
 
 class TestConformance(TaskConformance):
-    tasks = [SetComplement(2), SetComplement(7), SetComplement(16)]
+    tasks = (SetComplement(2), SetComplement(7), SetComplement(16))
     distinct = True
 
 

@@ -38,7 +38,7 @@ class Show:
         version = folder.description["version"]
         print(f"{folder.path}: {len(folder.members)} models, made by")
         print(f"  {quoted(folder.description['command'])}")
-        print(f"  lengthwise {version['lengthwise']}, torch {version['torch']}, {version['commit']}")
+        print(f"  {', '.join(f'{name} {value}' for name, value in version.items())}")
         if not folder.finished:
             step = folder.newest_step()
             print(f"not finished: saved at step {step} of {folder.recipe.steps}")
