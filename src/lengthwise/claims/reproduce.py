@@ -1,11 +1,15 @@
 """Running the experiments behind claims, or going on with them, and judging the claims."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import torch
 
 from lengthwise.claims._base import (
     Claim,
+    Experiment,
     Picture,
     PlannedRun,
     Results,
@@ -35,7 +39,12 @@ class Reproduction:
 
 
 def reproduce(
-    claims: Sequence[Claim], scale: Scale, out: Path, command: Sequence[str], report: Report
+    claims: Sequence[Claim],
+    scale: Scale,
+    out: Path,
+    command: Sequence[str],
+    report: Report,
+    model: str | None = None,
 ) -> Reproduction:
     """Run what the claims need and is not there yet under `out`, then judge them.
 
@@ -45,6 +54,7 @@ def reproduce(
         out: Where the run folders lie; runs found there are resumed or used as they are.
         command: Recorded in every new run.
         report: Told of the progress.
+        model: Which model to probe instead of the experiments' own, where they probe one.
     """
     experiments = {claim.experiment.name: claim.experiment for claim in claims}
     plans = {name: experiment.plan(scale) for name, experiment in experiments.items()}
@@ -59,13 +69,43 @@ def reproduce(
     execute_all([folder.path for folder in folders.values()], report)
     results = {
         name: Results(
-            scale, plan, {label: folders[name, label].table() for label in plan}, places[name]
+            scale,
+            plan,
+            {label: folders[name, label].table() for label in plan},
+            places[name],
+            model,
         )
         for name, plan in plans.items()
     }
-    verdicts = tuple(claim.judge(results[claim.experiment.name]) for claim in claims)
-    sections = tuple(experiments[name].section(result) for name, result in results.items())
-    return Reproduction(scale, verdicts, sections, tuple(folders.values()))
+    verdicts: dict[str, Verdict] = {}
+    sections = []
+    for name, result in results.items():
+        own = [claim for claim in claims if claim.experiment.name == name]
+        with _threads(experiments[name]):
+            verdicts |= {claim.name: claim.judge(result) for claim in own}
+            sections.append(_section(experiments[name], own, result))
+    return Reproduction(
+        scale,
+        tuple(verdicts[claim.name] for claim in claims),
+        tuple(sections),
+        tuple(folders.values()),
+    )
+
+
+@contextmanager
+def _threads(experiment: Experiment) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(before if experiment.large else 1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _section(experiment: Experiment, claims: Sequence[Claim], results: Results) -> Section:
+    section = experiment.section(results)
+    own = (picture for claim in claims for picture in claim.pictures(results))
+    return replace(section, pictures=(*section.pictures, *own))
 
 
 def _folder(path: Path, run: PlannedRun, command: Sequence[str]) -> RunFolder:

@@ -35,6 +35,16 @@ def estimate(values: Sequence[float]) -> Estimate:
     return Estimate(mean, mean - reach, mean + reach, count)
 
 
+def every(values: Sequence[float]) -> Estimate:
+    """Mean, smallest and largest of values, for a claim that must be true of every one of them.
+
+    What stands in place of the interval is no estimate: it holds all the values there are.
+    """
+    sample = np.asarray(values, dtype=np.float64)
+    low, high = float(sample.min()), float(sample.max())
+    return Estimate(float(sample.mean()), low, high, len(sample))
+
+
 def student_t(probability: float, freedom: int) -> float:
     """The quantile of Student's t distribution above its median, by bisection of its integral."""
     constant = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))

@@ -25,6 +25,9 @@ class Reproduce:
     scale: Literal["quick", "laptop", "paper"] = "quick"
     """How much to spend: minutes, about an hour, or what a GPU does in a day."""
 
+    model: str | None = None
+    """Which model to probe, for claims that probe one; any that 'lengthwise probe' takes."""
+
     out: Path = Path("runs/reproduce")
     """Where runs and page go."""
 
@@ -47,7 +50,7 @@ class Reproduce:
         claims = list(dict.fromkeys(claim for name in self.names for claim in find_claims(name)))
         try:
             with progress_display() as report:
-                done = reproduce(claims, self.scale, self.out, command_line(), report)
+                done = reproduce(claims, self.scale, self.out, command_line(), report, self.model)
         except Interrupted:
             print(f"stopped and saved; go on with: {quoted(command_line())}")
             return 130

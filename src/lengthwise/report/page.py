@@ -87,7 +87,9 @@ def _evidence(verdicts: Sequence[Verdict]) -> str:
         "<th class=number>Smallest that matters</th><th>Outcome</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div><p class=note>A number <em>holds</em> if its whole "
         "interval lies above the smallest effect that matters, <em>fails</em> if it lies below, "
-        "and is <em>undecided</em> otherwise. Intervals are Student's t over paired seeds.</p>"
+        "and is <em>undecided</em> otherwise. Intervals are Student's t over paired seeds, or over "
+        "random instances where nothing is trained; where an effect says <em>every</em>, they are "
+        "the smallest and the largest value instead.</p>"
     )
 
 

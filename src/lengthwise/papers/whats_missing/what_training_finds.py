@@ -1,0 +1,169 @@
+"""Claim: training finds models near those of Theorem 4.2."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lengthwise.claims import Claim, Finding, Picture, Results, estimate
+from lengthwise.papers.whats_missing import readings
+from lengthwise.papers.whats_missing.experiment import REMEDIES
+from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
+from lengthwise.runs import RunFolder
+from lengthwise.runs.models import load_trainer, trained_model
+from lengthwise.theory import certify, fit_structure, read_tables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KINDS = {
+    "baseline": ("baseline", None, None, COLOURS["orange"], "o"),
+    "baseline, BEMA": (
+        "baseline", readings.EMA_POWER, readings.BIAS_POWER, COLOURS["blue"], "s",
+    ),
+    "baseline, EMA": ("baseline", readings.EMA_POWER, None, COLOURS["grey"], "v"),
+    "norm": ("norm", None, None, COLOURS["green"], "^"),
+}  # fmt: skip
+"""Run, powers of the average, and how to draw it."""
+
+SMALLEST_SHARE = 0.9
+"""Nearness of less than nine tenths would not matter. Ours."""
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """What the theory sees in one trained model."""
+
+    attention: float
+    """Mean TVD of attention from constant."""
+    unexplained: float
+    """The part of B and D that is not of the lemma's form."""
+    margins: dict[int, float]
+    """Worst margin over all inputs, by length."""
+
+
+def evidence(results: Results) -> Sequence[Finding]:
+    """Look into every trained model that did not diverge, with and without averaging and norm."""
+    found = {kind: anatomies(results, kind) for kind in KINDS}
+    longest = readings.recipe_of(results).vocab - 1
+
+    def fewer_unexplained(other: str) -> list[float]:
+        parts = {kind: {s: a.unexplained for s, a in found[kind].items()} for kind in KINDS}
+        return readings.log_ratios(parts["baseline"], parts[other])
+
+    def wider_margin(other: str) -> list[float]:
+        seeds = sorted(found["baseline"].keys() & found[other].keys())
+        return [
+            found[other][seed].margins[longest] - found["baseline"][seed].margins[longest]
+            for seed in seeds
+        ]
+
+    baseline = found["baseline"].values()
+    return [
+        Finding(
+            "1 - distance of attention from constant (mean TVD), baseline",
+            estimate([1 - one.attention for one in baseline]),
+            SMALLEST_SHARE,
+        ),
+        Finding(
+            "share of B and D that has the lemma's form (of squares), baseline",
+            estimate([1 - one.unexplained**2 for one in baseline]),
+            SMALLEST_SHARE,
+        ),
+        *(
+            Finding(
+                f"part of B and D without the lemma's form, baseline / {kind}",
+                estimate(fewer_unexplained(kind)).exp(),
+                readings.SMALLEST_FACTOR,
+                decides=False,
+            )
+            for kind in KINDS
+            if kind != "baseline"
+        ),
+        *(
+            Finding(
+                f"worst margin over all inputs of length {longest}, {kind} - baseline (logits)",
+                estimate(wider_margin(kind)),
+                0.0,
+                decides=False,
+            )
+            for kind in KINDS
+            if kind != "baseline"
+        ),
+    ]
+
+
+def anatomies(results: Results, kind: str) -> dict[int, Anatomy]:
+    """The anatomy of every model of one kind that did not diverge, by seed."""
+    run, ema_power, bias_power, _, _ = KINDS[kind]
+    alive = set(readings.curves(results, run, "tvd")["seed"])
+    folder = RunFolder.open(results.folder / run)
+    trainer = load_trainer(folder)
+    found = {}
+    for index, member in enumerate(folder.members):
+        if member.seed not in alive:
+            continue
+        model = trained_model(trainer, index, member, ema_power, bias_power)
+        tables = read_tables(model)
+        found[member.seed] = Anatomy(
+            tables.attention_distance,
+            fit_structure(tables).distance,
+            dict(certify(model).margins),
+        )
+    return found
+
+
+def figure_training(results: Results) -> "Figure":
+    """Worst margins by length of every trained model, and how near they are to the theorem."""
+    recipe = readings.recipe_of(results)
+    lengths = range(1, recipe.vocab)
+    with house_style():
+        figure = new_figure(9.6, 4.0)
+        left, right = figure.subplots(1, 2)
+        for kind, (_, _, _, colour, marker) in KINDS.items():
+            found = anatomies(results, kind).values()
+            right.plot(
+                [one.attention for one in found], [one.unexplained for one in found], marker,
+                color=colour, markersize=5, label=kind,
+            )  # fmt: skip
+            means = [math.fsum(one.margins[s] for one in found) / len(found) for s in lengths]
+            left.plot(lengths, means, color=colour, marker=marker, markersize=4.5, label=kind)
+        left.set_yscale("log")
+        left.set_yticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])
+        left.minorticks_off()
+        left.set_title("Worst margin over all inputs, mean over seeds")
+        left.set_xlabel("input length")
+        left.set_ylabel("logits")
+        left.legend(loc="upper right")
+        right.set_xlim(left=0)
+        right.set_ylim(bottom=0)
+        right.set_title("How near to the theorem's models: (0, 0)")
+        right.set_xlabel("attention: distance from constant")
+        right.set_ylabel("B and D: part without the lemma's form")
+        return figure
+
+
+def pictures(results: Results) -> list[Picture]:
+    """The claim's own picture."""
+    return [
+        Picture(
+            as_svg(figure_training(results)),
+            "Left: the smallest distance of a legal logit to that of an input token over all "
+            "inputs of a length. Right: every trained model by how far it is from constant "
+            "attention and from the form of the structure lemma.",
+            "Worst margins by length, and distances of trained models from the theorem",
+        )
+    ]
+
+
+WHAT_TRAINING_FINDS = Claim(
+    name="whats-missing/what-training-finds",
+    sentence=(
+        "Trained models come near those of the theorem: attention is nearly constant, and B and D "
+        "nearly have the form of the structure lemma."
+    ),
+    source="Ours: a question that arXiv 2510.08341, Theorem 4.2, raises",
+    experiment=REMEDIES,
+    evidence=evidence,
+    pictures=pictures,
+)

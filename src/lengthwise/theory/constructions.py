@@ -1,0 +1,106 @@
+"""Models whose weights are written down instead of trained: Theorem 4.2 made of real modules.
+
+They are ordinary float64 `MinimalTransformer`s with constant attention and no norm; they can be
+saved, certified and trained further.
+"""
+
+import torch
+from torch import Tensor
+
+from lengthwise.errors import require
+from lengthwise.models import MinimalTransformer
+from lengthwise.theory.structure import Structure
+
+
+def minimal_model(vocab: int, strength: float = 5.0) -> MinimalTransformer:
+    """The smallest solution: width and value width v - 1, precision exactly 2C/s from length 2 on.
+
+    With P = I - 11'/v = Q Q' the embedding is Q, the unembedding -Q' and W_V W_O = 2C I.
+
+    Args:
+        vocab: Number of tokens v, at least 3.
+        strength: C, the precision at length 2.
+    """
+    require(vocab >= 3, "vocab", vocab, "at least 3")
+    require(strength > 0, "strength", strength, "a positive number")
+    model = _blank(vocab, extra=0, value_width=vocab - 1)
+    ones = torch.ones(vocab, 1, dtype=torch.float64)
+    # All columns but the first of an orthonormal basis that begins with the column of ones.
+    basis = torch.linalg.qr(torch.cat([ones, torch.eye(vocab, dtype=torch.float64)], 1)).Q[:, 1:]
+    identity = torch.eye(vocab - 1, dtype=torch.float64)
+    return _set(model, basis, -basis, identity, 2 * strength * identity)
+
+
+def balanced_model(
+    vocab: int, strength: float = 5.0, extra: int | None = None
+) -> MinimalTransformer:
+    """A wider solution, balanced in the strictest grade: every displacement is exactly 2C/s.
+
+    Args:
+        vocab: Number of tokens v.
+        strength: C.
+        extra: Width beyond v - 1, at least v + 1 (the default): exact balance asks for the width.
+    """
+    require(strength > 0, "strength", strength, "a positive number")
+    return _displacing(vocab, strength, 2 * strength, extra)
+
+
+def unbalanced_model(vocab: int, x: float = 10.0, delta: float = 11.0) -> MinimalTransformer:
+    """The counterexample: it solves lengths 1 and 2, and fails at 3 for want of balance.
+
+    Args:
+        vocab: Number of tokens.
+        x: Displacement of the first of two tokens; the last of two has delta - x.
+        delta: Displacement of a token that stands alone.
+    """
+    return _displacing(vocab, x, delta, None)
+
+
+def model_with_tables(
+    bias: Tensor, displacement: Tensor, extra: int | None = None
+) -> MinimalTransformer:
+    """A model with constant attention that has exactly these tables B and D.
+
+    A first block of the width names the token, a second one holds what attention adds, and the
+    unembedding reads B off the first and the second as it is: width 2v and value width v.
+    """
+    vocab = len(bias)
+    extra = vocab + 1 if extra is None else extra
+    require(extra >= vocab + 1, "extra", extra, f"at least {vocab + 1}: a width of 2 * vocab")
+    model = _blank(vocab, extra, value_width=vocab)
+    identity = torch.eye(vocab, dtype=torch.float64)
+    none = torch.zeros_like(identity)
+    rest = torch.zeros(vocab, extra - vocab - 1, dtype=torch.float64)
+    return _set(
+        model,
+        embedding=torch.cat([identity, none, rest], 1),
+        unembedding=torch.cat([bias.T, identity, rest], 1),
+        value=torch.cat([identity, none, rest], 1),
+        output=torch.cat([none, displacement, rest], 1).T,
+    )
+
+
+def _displacing(vocab: int, x: float, delta: float, extra: int | None) -> MinimalTransformer:
+    zeros = torch.zeros(vocab, dtype=torch.float64)
+    structure = Structure(x=zeros + x, delta=zeros + delta, kappa=zeros, w=zeros, p=zeros)
+    return model_with_tables(*structure.matrices(), extra)
+
+
+def _blank(vocab: int, extra: int, value_width: int) -> MinimalTransformer:
+    return MinimalTransformer(
+        vocab, extra, "constant", key_width=1, value_width=value_width, pre_norm=False
+    ).to(torch.float64)
+
+
+@torch.no_grad()
+def _set(
+    model: MinimalTransformer, embedding: Tensor, unembedding: Tensor, value: Tensor, output: Tensor
+) -> MinimalTransformer:
+    """Write the weights, in the layout of their modules; constant attention asks no query."""
+    model.embedding.weight.copy_(embedding)
+    model.unembedding.weight.copy_(unembedding)
+    model.attention.value.weight.copy_(value)
+    model.attention.output.weight.copy_(output)
+    model.attention.query.weight.zero_()
+    model.attention.key.weight.zero_()
+    return model.eval()
