@@ -1,4 +1,7 @@
+from collections.abc import Iterator
+
 import hypothesis
+import pytest
 import torch
 
 # One thread: at the sizes of the tests a second one only slows them down.
@@ -8,3 +11,13 @@ hypothesis.settings.register_profile(
     "project", deadline=None, derandomize=True, max_examples=30, print_blob=True
 )
 hypothesis.settings.load_profile("project")
+
+
+@pytest.fixture(autouse=True)
+def torch_is_left_as_it_was() -> Iterator[None]:
+    """A test that switches something of torch's for the whole process would spoil the next one."""
+    before = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype()
+    yield
+    after = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype()
+    torch.set_grad_enabled(True)
+    assert after == before, "gradients, inference mode and default dtype must be as before"

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -45,6 +46,7 @@ def every(values: Sequence[float]) -> Estimate:
     return Estimate(float(sample.mean()), low, high, len(sample))
 
 
+@cache
 def student_t(probability: float, freedom: int) -> float:
     """The quantile of Student's t distribution above its median, by bisection of its integral."""
     constant = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
