@@ -32,6 +32,34 @@ def test_the_formulas_get_better_as_one_over_n() -> None:
         assert float((measured.mean() - 1).abs()) < allowed
 
 
+@pytest.mark.parametrize("kind", ["centred", "shifted"])
+@pytest.mark.parametrize("count", [1, 2, 3, 64, 1024])
+def test_exact_moments_agree_with_many_draws(kind, count: int) -> None:
+    off = []
+    for seed in range(8):
+        one = population(kind, seed)
+        measured = moments(one.sample(count, 100_000, seed))
+        mean, variance = one.exact_moments(count)
+        off.append((measured.mean - mean).abs() / measured.mean_error)
+        off.append((measured.variance - variance).abs() / measured.variance_error)
+    # Of 256 numbers chance leaves about one beyond 3 standard errors.
+    assert (~(torch.stack(off) <= 3)).sum() <= 4
+
+
+def test_exact_moments_of_few_items_by_hand() -> None:
+    one = population("shifted", 3)
+    mean, variance = one.exact_moments(1)
+    torch.testing.assert_close(mean, one.probabilities @ one.values)
+    torch.testing.assert_close(variance, one.probabilities @ (one.values - mean) ** 2)
+    weights = one.scores.exp()
+    pairs = torch.outer(one.probabilities, one.probabilities).unsqueeze(-1)
+    terms = weights.unsqueeze(-1) * one.values
+    outputs = (terms + terms.unsqueeze(1)) / (weights + weights.unsqueeze(1)).unsqueeze(-1)
+    mean, variance = one.exact_moments(2)
+    torch.testing.assert_close(mean, (pairs * outputs).sum((0, 1)))
+    torch.testing.assert_close(variance, (pairs * (outputs - mean) ** 2).sum((0, 1)))
+
+
 def test_global_variance_tends_to_that_of_the_limit() -> None:
     one = population("shifted", 1)
     outputs = one.sample(2**16, 200)
