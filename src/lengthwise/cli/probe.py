@@ -1,0 +1,201 @@
+"""`lengthwise probe`."""
+
+import hashlib
+import itertools
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import tyro
+
+from lengthwise.errors import InputError, require
+
+if TYPE_CHECKING:
+    from lengthwise.probing.run import Progress, Report
+
+PLAIN_SECONDS = 10.0
+"""Time between lines where the output is not a terminal."""
+
+
+@dataclass
+class Probe:
+    """Measure what attention does inside a Hugging Face model as its input grows.
+
+    Writes a table, figures and a verdict. Each length is kept when it is done, so the same command
+    goes on where it was stopped.
+
+    Example: lengthwise probe smollm2 --lengths 16:1024 --sequences 64
+    """
+
+    model: tyro.conf.Positional[str]
+    """A name on the hub, a folder, a GGUF file, or a packaged model: smollm2, minilm."""
+
+    lengths: str = "16:1024"
+    """From:to by doubling (16:8192), or a list (64,256,1024)."""
+
+    input: Literal["random", "unigram", "text"] = "random"
+    """Uniformly random tokens, single tokens as frequent as in the text, or the text itself."""
+
+    text: str | None = None
+    """A file of plain text for the last two, or 'shakespeare'."""
+
+    query: Literal["fixed", "random", "natural"] = "fixed"
+    """The last token: one and the same, a random one, or as it comes."""
+
+    queries: str = "last"
+    """Whose attention is measured: the last position, a number of positions, or all."""
+
+    layers: str = "all"
+    """All, from:up-to (0:4), or a list (0,7,15), counted from 0."""
+
+    sequences: int = 256
+    """How many sequences of each length."""
+
+    positions: Literal["on", "off"] = "on"
+    """Off switches rotary positions off: an altered model, to compare with theory."""
+
+    component: int = 0
+    """Which component of the attention output is read on its own."""
+
+    top: int = 8
+    """How many of the largest weights top_mass adds up."""
+
+    dtype: Literal["float32", "bfloat16", "float16", "auto"] = "float32"
+    """Of the weights; auto is what the checkpoint says, quantised ones included."""
+
+    device: str = "cpu"
+    """Where to run: cpu, cuda, ..."""
+
+    seed: int = 0
+    """Of the tokens and of the bootstrap."""
+
+    out: Path | None = None
+    """Where everything goes; a folder under runs/probe named after these settings if not given."""
+
+    def run(self) -> int:
+        """Load, probe, write, print."""
+        lengths = parse_lengths(self.lengths)
+        layers = parse_layers(self.layers)
+        queries = parse_queries(self.queries)
+        out = self.out or self._default_out()
+
+        from lengthwise.cli.terminal import command_line, quoted
+        from lengthwise.probing import probe
+        from lengthwise.probing.models import load
+
+        try:
+            model, tokenizer = load(self.model, self.dtype, self.device)
+            with _progress_display() as report:
+                table = probe(
+                    model, tokenizer, lengths=lengths, input=self.input, text=self.text,
+                    query=self.query, queries=queries, layers=layers, sequences=self.sequences,
+                    positions=self.positions, component=self.component, top=self.top,
+                    seed=self.seed, name=Path(self.model).name, out=out, report=report,
+                )  # fmt: skip
+        except KeyboardInterrupt:
+            print(
+                f"stopped; the lengths done are kept in {out}; go on with: {quoted(command_line())}"
+            )
+            return 130
+        table.save(out)
+        print(f"logits with and without the probe differ by {table.logit_difference:g}")
+        print(table.verdict())
+        print(f"table, figures and slopes: {out}")
+        return 0
+
+    def _default_out(self) -> Path:
+        """The same settings give the same folder, whatever the lengths: more can be added."""
+        told = {key: str(value) for key, value in asdict(self).items() if key != "lengths"}
+        digest = hashlib.sha256(repr(sorted(told.items())).encode()).hexdigest()[:8]
+        return Path("runs/probe") / f"{Path(self.model).name}-{digest}"
+
+
+def parse_lengths(text: str) -> list[int]:
+    """`16:64` is 16, 32, 64; `5,7` is 5, 7."""
+    expected = "from:to by doubling, such as 16:8192, or an ascending list, such as 64,256,1024"
+    first, colon, last = text.partition(":")
+    lengths = _numbers(f"{first},{last}" if colon else text, "lengths", text, expected)
+    ascending = all(a < b for a, b in itertools.pairwise(lengths))
+    require(lengths[0] > 0 and ascending, "lengths", text, expected)
+    if not colon:
+        return lengths
+    doubled = [lengths[0]]
+    while doubled[-1] * 2 <= lengths[1]:
+        doubled.append(doubled[-1] * 2)
+    return doubled
+
+
+def parse_layers(text: str) -> list[int] | None:
+    """`all` is None, `0:3` is 0, 1, 2, and `0,5` is 0, 5."""
+    if text == "all":
+        return None
+    expected = "all, a range such as 0:4, or a list such as 0,7,15"
+    first, colon, last = text.partition(":")
+    if not colon:
+        return _numbers(text, "layers", text, expected)
+    start, stop = _numbers(f"{first},{last}", "layers", text, expected)
+    require(start < stop, "layers", text, expected)
+    return list(range(start, stop))
+
+
+def parse_queries(text: str) -> "Literal['last', 'all'] | int":
+    """`last`, `all` or a number."""
+    if text == "last":
+        return "last"
+    if text == "all":
+        return "all"
+    expected = "last, all, or a number of positions"
+    require(text.isdigit() and int(text) >= 1, "queries", text, expected)
+    return int(text)
+
+
+def _numbers(listed: str, field: str, given: str, expected: str) -> list[int]:
+    try:
+        return [int(word) for word in listed.split(",")]
+    except ValueError:
+        raise InputError(f"{field} = {given!r}: expected {expected}") from None
+
+
+@contextmanager
+def _progress_display() -> "Iterator[Report]":
+    """A bar with the time left on a terminal, and a line now and then elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _PlainLines()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=console) as bars:
+        task = bars.add_task("probing")
+
+        def update(progress: "Progress") -> None:
+            bars.update(
+                task, description=f"length {progress.length}", total=progress.of,
+                completed=progress.tokens,
+            )  # fmt: skip
+
+        yield update
+
+
+class _PlainLines:
+    def __init__(self) -> None:
+        self._began = self._printed = time.monotonic()
+
+    def __call__(self, progress: "Progress") -> None:
+        now = time.monotonic()
+        if now - self._printed < PLAIN_SECONDS or progress.tokens == 0:
+            return
+        self._printed = now
+        left = (now - self._began) * (progress.of / progress.tokens - 1)
+        print(
+            f"length {progress.length}: {progress.tokens} of {progress.of} tokens, "
+            f"{left:.0f} s left",
+            file=sys.stderr,
+        )

