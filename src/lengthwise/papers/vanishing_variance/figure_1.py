@@ -201,7 +201,7 @@ def section(results: Results) -> Section:
 def draw(name: str, tables: dict[Condition, ProbeTable]) -> "Figure":
     """A panel per input and setting of the positions, a line per query."""
     with house_style():
-        figure = new_figure(9.6, 5.8)
+        figure = new_figure(10.8, 5.8)
         grid = figure.subplots(2, 3, sharex=True, sharey=True)
         for row, positions in enumerate(get_args(Positions)):
             for axes, chosen in zip(grid[row], get_args(Input), strict=True):
