@@ -43,20 +43,26 @@ def at(key: Tensor, step: Tensor | int) -> Tensor:
     return _mixed(key + (torch.as_tensor(step, device=key.device) + 1) * _GOLDEN)
 
 
-def bits(key: Tensor, count: int) -> Tensor:
-    """The first `count` numbers of each stream: int32, uniform over its whole range.
+def bits(key: Tensor, count: int, first: int = 0) -> Tensor:
+    """Numbers `first`, `first + 1`, ... of each stream: int32, uniform over its whole range.
 
     Args:
         key: int64 of any shape.
         count: How many numbers to give; number i does not depend on it.
+        first: The number to begin with.
 
     Returns:
         int32 of shape `(*key.shape, count)`.
     """
+    return bits_at(key, torch.arange(first, first + count, dtype=torch.int32, device=key.device))
+
+
+def bits_at(key: Tensor, numbers: Tensor) -> Tensor:
+    """As `bits`, but any `numbers` of a stream: `(*key.shape, count)`, or `(count,)` for all."""
     key = _mixed(key)
     low = key.to(torch.int32).unsqueeze(-1)
     high = _shift(key, 32, 64).to(torch.int32).unsqueeze(-1)
-    mixed = torch.arange(count, dtype=torch.int32, device=key.device) ^ low
+    mixed = numbers.to(torch.int32) ^ low
     mixed = (mixed ^ _shift(mixed, 16, 32)) * _LOWBIAS_1
     mixed = (mixed ^ _shift(mixed, 15, 32)) * _LOWBIAS_2
     return (mixed ^ _shift(mixed, 16, 32)) + high
@@ -65,6 +71,11 @@ def bits(key: Tensor, count: int) -> Tensor:
 def below(words: Tensor, bound: int) -> Tensor:
     """Turn `bits` into integers of 0..bound-1 (a bias of at most bound / 2**32 is accepted)."""
     return ((words.to(torch.int64) + (1 << 31)) * bound) >> 32
+
+
+def unit(words: Tensor) -> Tensor:
+    """Turn `bits` into float32 numbers of [0, 1): multiples of 2**-24, equally likely."""
+    return ((words >> 8) & 0xFFFFFF).to(torch.float32) * 2.0**-24
 
 
 @contextmanager

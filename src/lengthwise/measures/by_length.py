@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lengthwise.measures.distribution import MEASURES
 from lengthwise.randomness import address
-from lengthwise.tasks import Task
+from lengthwise.tasks import SequenceTask
 from lengthwise.training import Fleet
 
 CHUNK_ELEMENTS = 1 << 22
@@ -30,7 +30,7 @@ class Reading:
 
 
 def measure_by_length(
-    fleet: Fleet, task: Task, inputs: int, seed: int, weights: Tensor | None = None
+    fleet: Fleet, task: SequenceTask, inputs: int, seed: int, weights: Tensor | None = None
 ) -> Iterator[Reading]:
     """Measure a fleet, with its own or other `weights`, at all lengths of `task`.
 
@@ -51,7 +51,9 @@ def measure_by_length(
             yield Reading(name, length, values[:, last], count, all_inputs is not None)
 
 
-def _means(fleet: Fleet, task: Task, inputs: Tensor, weights: Tensor | None) -> dict[str, Tensor]:
+def _means(
+    fleet: Fleet, task: SequenceTask, inputs: Tensor, weights: Tensor | None
+) -> dict[str, Tensor]:
     """Mean of every measure over `inputs`, per model and prefix: `(models, length)`."""
     per_input = fleet.size * inputs.shape[-1] * task.classes
     sums = {

@@ -2,5 +2,6 @@
 
 from lengthwise.models.attention import Attention
 from lengthwise.models.minimal import MinimalTransformer
+from lengthwise.models.set_reader import SetReader
 
-__all__ = ["Attention", "MinimalTransformer"]
+__all__ = ["Attention", "MinimalTransformer", "SetReader"]

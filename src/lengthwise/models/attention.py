@@ -1,7 +1,8 @@
 """One attention module with named slots, shared by all models."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from lengthwise.errors import require
@@ -46,7 +47,7 @@ class Attention(nn.Module):
             key_width: Width of queries and keys of all heads together (default: `width`).
             value_width: Width of the values of all heads together (default: `width`).
             positions: `(queries, keys, query_ids, key_ids) -> (queries, keys)`.
-            score: `(queries, keys, visible) -> scores`.
+            score: `(queries, keys, count) -> scores`.
             weigh: `(scores, visible) -> weights`.
             norm: `(output) -> output`, for `value_width` where it stands before the projection.
             norm_place: "before" or "after" the output projection.
@@ -103,11 +104,14 @@ class Attention(nn.Module):
         source_ids: Tensor | None = None,
     ) -> Tensor:
         """The first half of `forward`: scores `(..., heads, queries, keys)`."""
-        queries, keys = self._heads(self.query(reader)), self._heads(self.key(source))
+        queries, keys = self._queries(reader), self._heads(self.key(source))
         if self.positions is not None:
             queries, keys = self.positions(queries, keys, reader_ids, source_ids)
-        visible = None if visible is None else visible.unsqueeze(-3)
-        scores: Tensor = self.score(queries, keys, visible)
+        count = None
+        if self.score.needs_count:
+            assert visible is not None
+            count = visible.exp().sum(-1, keepdim=True).unsqueeze(-3)
+        scores: Tensor = self.score(queries, keys, count)
         return scores
 
     def mix(self, scores: Tensor, source: Tensor, visible: Tensor) -> Tensor:
@@ -117,15 +121,66 @@ class Attention(nn.Module):
         if self.norm_place == "after" and self.heads == 1 and weights.shape[-1] < weights.shape[-2]:
             # With one head and nothing in between, it does not matter whether values are mixed or
             # projected first; there are fewer of them than of queries.
-            output = (weights @ self._heads(self.output(values))).squeeze(-3)
+            projected = (weights @ self._heads(self.output(values))).squeeze(-3)
+            dropped: Tensor = self.dropout_output(self.norm(projected))
+            return dropped
+        return self.finish((weights @ self._heads(values)).transpose(-2, -3).flatten(-2)).output
+
+    def fold(self, reader: Tensor, lift: Tensor) -> Tensor:
+        """Queries that compare themselves with the source as it is, without any keys.
+
+        Where few queries read many keys, q . (W_K h) = (W_K^T q) . h is cheaper from the right:
+        no key is ever formed. Nor is h, if it is `lift` times something narrower or cheaper: the
+        last linear layer of whatever encodes the source can be folded into the query as well.
+        Scores are then `score(fold(reader, lift), features)`; this leaves no room for `positions`.
+
+        Args:
+            reader: `(..., queries, width)`.
+            lift: `(width, features)`: the source is `features @ lift.T`.
+
+        Returns:
+            `(..., heads, queries, features)`.
+        """
+        assert self.positions is None
+        keys = (self.key.weight @ lift).unflatten(0, (self.heads, -1))
+        return torch.einsum("...hqd,hdf->...hqf", self._queries(reader), keys)
+
+    def unfold(self, mixed: Tensor, lift: Tensor) -> Tensor:
+        """The values' mix out of the mix of features: W_V sum a h = W_V lift (sum a features).
+
+        Args:
+            mixed: `(..., heads, queries, features)`.
+            lift: As in `fold`.
+
+        Returns:
+            `(..., queries, value width)`, which `finish` takes.
+        """
+        values = (self.value.weight @ lift).unflatten(0, (self.heads, -1))
+        heads = torch.einsum("...hqf,hvf->...hqv", mixed, values)
+        return heads.transpose(-2, -3).flatten(-2)
+
+    def finish(self, mixed: Tensor) -> "AttentionOutput":
+        """Norm and project a mix of values, `(..., queries, value width)`."""
+        if self.norm_place == "before":
+            before, after = mixed, self.norm(mixed)
+            output = self.output(after)
         else:
-            mixed = (weights @ self._heads(values)).transpose(-2, -3).flatten(-2)
-            output = self.output(self.norm(mixed) if self.norm_place == "before" else mixed)
-        if self.norm_place == "after":
-            output = self.norm(output)
-        dropped: Tensor = self.dropout_output(output)
-        return dropped
+            before = self.output(mixed)
+            output = after = self.norm(before)
+        return AttentionOutput(before, after, self.dropout_output(output))
+
+    def _queries(self, reader: Tensor) -> Tensor:
+        queries = self._heads(self.query(reader))
+        return queries * queries.shape[-1] ** -0.5
 
     def _heads(self, rows: Tensor) -> Tensor:
         """(..., rows, heads * width) -> (..., heads, rows, width)."""
         return rows.unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+
+
+class AttentionOutput(NamedTuple):
+    """What attention gives out, and what its norm saw on the way."""
+
+    before_norm: Tensor
+    after_norm: Tensor
+    output: Tensor

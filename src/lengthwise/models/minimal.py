@@ -40,11 +40,11 @@ class MinimalTransformer(nn.Module):
         Args:
             vocab: Number of tokens v.
             extra: Width beyond the theorem's minimum; the width is v - 1 + extra.
-            attention: "softmax" or "constant".
+            attention: How keys are scored, by the name in `lengthwise.remedies.SCORES`.
             key_width: Width of queries and keys (default: the width).
             value_width: Width of the values (default: the width).
             pre_norm: Whether attention reads LayerNorm(E) instead of E.
-            norm: Norm after attention: "none", "layernorm", "standardization" or "rmsnorm".
+            norm: Norm after attention, by its name in `lengthwise.remedies.NORMS`.
             norm_place: "before" or "after" the output projection W_O.
             dropout_embedding: Dropout rate of the embedded tokens.
             dropout_weights: Dropout rate of the attention weights.
@@ -70,7 +70,7 @@ class MinimalTransformer(nn.Module):
             key_width=key_width,
             value_width=value_width,
             score=SCORES[attention](),
-            norm=NORMS[norm](norm_width),
+            norm=NORMS[norm](norm_width, 1),
             norm_place=norm_place,
             dropout_weights=Dropout(dropout_weights, "dropout_weights"),
             dropout_output=Dropout(dropout_output, "dropout_output"),
@@ -108,7 +108,7 @@ class MinimalTransformer(nn.Module):
         """Whether a token's query, key and value are the same wherever the token stands."""
         dropouts = (self.dropout_embedding, self.attention.dropout_weights)
         dropped = self.training and any(dropout.active for dropout in dropouts)
-        return not dropped and not self.attention.score.needs_visible
+        return not dropped and not self.attention.score.needs_count
 
     def _read_vocabulary(self, tokens: Tensor) -> Tensor:
         """Attention over the vocabulary instead of the sequence: the same function, less work.

@@ -3,7 +3,7 @@
 | slot        | signature                                       | what it does                    |
 |-------------|-------------------------------------------------|---------------------------------|
 | `positions` | `(queries, keys, query_ids, key_ids) -> (q, k)` | shapes both by their positions  |
-| `score`     | `(queries, keys, visible) -> scores`            | compares queries with keys      |
+| `score`     | `(queries, keys, count) -> scores`              | compares queries with keys      |
 | `weigh`     | `(scores, visible) -> weights`                  | turns scores into weights       |
 | `norm`      | `(output) -> output`                            | treats the attention output     |
 | `dropout`   | `(values) -> values`                            | hides some of them in training  |
@@ -12,6 +12,6 @@
 from lengthwise.remedies.dropout import Dropout
 from lengthwise.remedies.norms import NORMS
 from lengthwise.remedies.scores import SCORES
-from lengthwise.remedies.weights import Softmax
+from lengthwise.remedies.weights import WEIGHINGS, Softmax
 
-__all__ = ["NORMS", "SCORES", "Dropout", "Softmax"]
+__all__ = ["NORMS", "SCORES", "WEIGHINGS", "Dropout", "Softmax"]

@@ -3,9 +3,13 @@
 from lengthwise.runs.execute import Interrupted, Progress, execute
 from lengthwise.runs.folder import RunFolder
 from lengthwise.runs.parallel import execute_all
-from lengthwise.runs.recipe import Recipe, SetComplementRecipe
+from lengthwise.runs.recipe import Recipe
+from lengthwise.runs.retrieval import ArgmaxRetrievalRecipe, DictionaryLookupRecipe
+from lengthwise.runs.set_complement import SetComplementRecipe
 
 __all__ = [
+    "ArgmaxRetrievalRecipe",
+    "DictionaryLookupRecipe",
     "Interrupted",
     "Progress",
     "Recipe",

@@ -25,7 +25,8 @@ from torch import Tensor
 from lengthwise.averaging import require_live
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_bytes, write_text
-from lengthwise.runs.recipe import Recipe, from_json, to_json
+from lengthwise.runs.recipe import Recipe
+from lengthwise.runs.recipes import from_json, to_json
 from lengthwise.runs.version import code_version
 from lengthwise.training import Hyperparameters
 

@@ -112,7 +112,7 @@ def _settings(model: MinimalTransformer) -> dict[str, Any]:
     attention = model.attention
     value_width = attention.value.out_features
     norm_width = model.width if attention.norm_place == "after" else value_width
-    norms = {repr(make(norm_width)): name for name, make in NORMS.items()}
+    norms = {repr(make(norm_width, 1)): name for name, make in NORMS.items()}
     scores = {kind: name for name, kind in SCORES.items()}
     return {
         "vocab": model.vocab,

@@ -1,6 +1,19 @@
-"""Tasks: draw examples of any length, know the exact target distribution of each."""
+"""Tasks: what models are asked, with the exact answer."""
 
-from lengthwise.tasks._base import Batch, Task
+from lengthwise.tasks._base import Asked, Batch, Inputs, Question, SequenceTask, SetTask, Task
+from lengthwise.tasks.argmax_retrieval import ArgmaxRetrieval
+from lengthwise.tasks.dictionary_lookup import DictionaryLookup
 from lengthwise.tasks.set_complement import SetComplement
 
-__all__ = ["Batch", "SetComplement", "Task"]
+__all__ = [
+    "ArgmaxRetrieval",
+    "Asked",
+    "Batch",
+    "DictionaryLookup",
+    "Inputs",
+    "Question",
+    "SequenceTask",
+    "SetComplement",
+    "SetTask",
+    "Task",
+]

@@ -1,18 +1,42 @@
 """What every task offers."""
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor
 
 
-class Batch(NamedTuple):
+class Question(NamedTuple):
+    """A set of items and a query about them."""
+
+    items: Tensor
+    """`(..., count, length, item features)`."""
+    query: Tensor
+    """`(..., count, query features)`."""
+
+
+Inputs = Tensor | Question
+"""What a model reads: a sequence of tokens, `(..., count, length)`, or a question about a set."""
+
+
+InputsKind = TypeVar("InputsKind", Tensor, Question)
+
+
+class Batch(NamedTuple, Generic[InputsKind]):
     """Examples of one length, with any leading shape the key had."""
 
-    inputs: Tensor
-    """What the model reads: `(..., count, length)`."""
+    inputs: InputsKind
+    """What the model reads."""
 
     drawn: Tensor
-    """The answer that was drawn after each prefix: `(..., count, length)`."""
+    """The answers that were drawn: `(..., count, length)` for a task that asks after every prefix,
+    `(..., count)` for one that asks once."""
+
+    def step(self, index: int) -> "Batch[InputsKind]":
+        """Entry `index` of the first leading dimension."""
+        if isinstance(self.inputs, Question):
+            question = Question(self.inputs.items[index], self.inputs.query[index])
+            return Batch(question, self.drawn[index])
+        return Batch(self.inputs[index], self.drawn[index])
 
 
 @runtime_checkable
@@ -37,17 +61,56 @@ class Task(Protocol):
         """All lengths that exist."""
         ...
 
-    def draw(self, key: Tensor, length: int, count: int) -> Batch:
+    def draw(self, key: Tensor, length: int, count: int) -> Batch[Any]:
         """Draw `count` examples of `length` from each stream of `key`.
 
         Example i of a stream depends on the stream and on i only, not on `count`.
         """
         ...
 
-    def targets(self, inputs: Tensor) -> Tensor:
-        """The exact target distribution after every prefix: `(*inputs.shape, classes)`."""
+    def targets(self, inputs: Any) -> Tensor:
+        """The exact target distribution of every answer: `(*shape of drawn, classes)`."""
         ...
+
+
+@runtime_checkable
+class SequenceTask(Task, Protocol):
+    """A task over tokens that asks after every prefix."""
 
     def enumerate_inputs(self, length: int, limit: int) -> Tensor | None:
         """All inputs of `length`, equally likely, or None where they are more than `limit`."""
         ...
+
+
+@runtime_checkable
+class SetTask(Task, Protocol):
+    """A task over sets of items that can be drawn in parts, so that any number of them fits."""
+
+    @property
+    def item_width(self) -> int:
+        """Number of features of an item."""
+        ...
+
+    @property
+    def query_width(self) -> int:
+        """Number of features of the query."""
+        ...
+
+    def draw_items(self, key: Tensor, length: int, count: int, part: range) -> Tensor:
+        """The items of `draw` numbered by `part`: `(..., count, len(part), item_width)`."""
+        ...
+
+    def draw_questions(self, key: Tensor, length: int, count: int) -> "Asked":
+        """All of `draw` but the items."""
+        ...
+
+
+class Asked(NamedTuple):
+    """The query, the answer, and where it stands."""
+
+    query: Tensor
+    """`(..., count, query features)`."""
+    answer: Tensor
+    """The right class: `(..., count)`."""
+    item: Tensor
+    """The number of the item that holds the answer: `(..., count)`."""

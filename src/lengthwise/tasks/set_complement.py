@@ -41,7 +41,7 @@ class SetComplement:
         """1..vocab-1: at least one token seen, at least one left."""
         return range(1, self.vocab)
 
-    def draw(self, key: Tensor, length: int, count: int) -> Batch:
+    def draw(self, key: Tensor, length: int, count: int) -> Batch[Tensor]:
         """The first `length + 1` tokens of random permutations, as inputs and next tokens."""
         self._require_length(length)
         # Fisher-Yates on all rows at once. A row uses `vocab` random words whatever the length, so

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, require
 from lengthwise.models import MinimalTransformer
 from lengthwise.remedies import Softmax
 
@@ -74,13 +74,13 @@ def tables_of(model: MinimalTransformer) -> Tables:
     """The tables of a model that is in float64 already."""
     read = model.pre_norm(model.embedding.weight)
     attention = model.attention
+    require(not attention.score.needs_count, "model", type(attention.score).__name__,
+            "scores that do not depend on the number of tokens read")  # fmt: skip
     return Tables(
         bias=model.bias_matrix(),
         displacement=model.displacement_matrix(),
         scores=attention.scores(read, read)[0],
-        linear=isinstance(attention.norm, nn.Identity)
-        and isinstance(attention.weigh, Softmax)
-        and not attention.score.needs_visible,
+        linear=isinstance(attention.norm, nn.Identity) and isinstance(attention.weigh, Softmax),
     )
 
 

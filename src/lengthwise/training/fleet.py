@@ -10,6 +10,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from lengthwise.errors import InputError, require
 from lengthwise.remedies import Dropout
+from lengthwise.tasks import Inputs
 
 
 class Fleet:
@@ -54,14 +55,14 @@ class Fleet:
             for (name, shape), piece in zip(self.shapes.items(), pieces, strict=True)
         }
 
-    def forward(self, inputs: Tensor, *, shared_inputs: bool = False) -> Tensor:
+    def forward(self, inputs: Inputs, *, shared_inputs: bool = False) -> Tensor:
         """A training pass with gradients: `(models, ...)` in, `(models, ...)` out."""
         self._template.train()
         return self._call(self._leaves, inputs, shared_inputs)
 
     @torch.no_grad()
     def predict(
-        self, inputs: Tensor, weights: Tensor | None = None, *, shared_inputs: bool = True
+        self, inputs: Inputs, weights: Tensor | None = None, *, shared_inputs: bool = True
     ) -> Tensor:
         """A pass without gradients or dropout, with the fleet's own or other `weights`.
 
@@ -91,8 +92,8 @@ class Fleet:
                 module.active = bool(module.rate > 0)
         return model.eval()
 
-    def _call(self, parameters: dict[str, Tensor], inputs: Tensor, shared: bool) -> Tensor:
-        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], inputs: Tensor) -> Any:
+    def _call(self, parameters: dict[str, Tensor], inputs: Inputs, shared: bool) -> Tensor:
+        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], inputs: Inputs) -> Any:
             return functional_call(self._template, (parameters, buffers), (inputs,))
 
         outputs: Tensor = vmap(one, in_dims=(0, 0, None if shared else 0))(

@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.tasks import Task
+from lengthwise.tasks import Inputs, Task
 from lengthwise.training.hyperparameters import Hyperparameters
 
 
 class FleetLoss:
-    """Next-token cross-entropy of every model of a fleet, each by its own choice of target."""
+    """Cross-entropy of every model of a fleet, each by its own choice of target."""
 
     def __init__(self, task: Task, members: Sequence[Hyperparameters], device: torch.device):
         """Note which members want which target; work that nobody wants is not done."""
@@ -20,8 +20,8 @@ class FleetLoss:
         self._exact = torch.tensor(exact, device=device)
         self._wanted = {"exact": any(exact), "drawn": not all(exact)}
 
-    def __call__(self, logits: Tensor, inputs: Tensor, drawn: Tensor) -> Tensor:
-        """Mean loss of each model over its batch and all prefixes: `(models,)`."""
+    def __call__(self, logits: Tensor, inputs: Inputs, drawn: Tensor) -> Tensor:
+        """Mean loss of each model over all answers of its batch: `(models,)`."""
         losses = {}
         if self._wanted["drawn"]:
             losses["drawn"] = _mean(logits, drawn.flatten())

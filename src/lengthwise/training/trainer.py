@@ -1,13 +1,14 @@
 """The training of one fleet, step by step, with all of its state in plain tensors."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from lengthwise.averaging import BEMA
 from lengthwise.errors import InputError, require
-from lengthwise.randomness import address, at, seeded
+from lengthwise.randomness import address, at, below, bits, seeded
 from lengthwise.tasks import Batch, Task
 from lengthwise.training.fleet import Fleet
 from lengthwise.training.hyperparameters import Hyperparameters
@@ -48,19 +49,26 @@ class Trainer:
         train_length: int,
         batch: int,
         steps: int,
+        shortest: int | None = None,
     ) -> None:
-        """Prepare `steps` steps on batches of `batch` inputs of `train_length`.
+        """Prepare `steps` steps on batches of `batch` inputs of up to `train_length`.
 
-        Every prefix of an input counts, so the models train on all lengths up to `train_length`.
+        With `shortest`, each step draws its length, from `shortest` to `train_length`, the same for
+        all models. Without it all inputs have `train_length`; a task that asks after every prefix
+        then still trains on all lengths up to it.
         """
         longest = task.lengths[-1]
         require(train_length in task.lengths, "train_length", train_length, f"one of 1..{longest}")
+        if shortest is not None:
+            expected = f"one of 1..{train_length}, the longest"
+            require(1 <= shortest <= train_length, "shortest", shortest, expected)
         require(batch >= 1, "batch", batch, "at least 1")
         require(steps >= 1, "steps", steps, "at least 1")
         require(len(members) == fleet.size, "members", len(members), f"{fleet.size}, as the fleet")
         self.fleet = fleet
         self.task = task
         self.train_length = train_length
+        self.shortest = train_length if shortest is None else shortest
         self.batch = batch
         self.steps = steps
         self.step = 0
@@ -72,7 +80,7 @@ class Trainer:
         self._losses = FleetLoss(task, members, fleet.device)
         keys = [address(member.seed, member.trial, "data") for member in members]
         self._data_keys = torch.tensor(keys, device=fleet.device)
-        self._ahead: tuple[int, Batch] | None = None
+        self._ahead: tuple[int, Batch[Any]] | None = None
 
     @property
     def diverged(self) -> Tensor:
@@ -117,16 +125,23 @@ class Trainer:
             names = (name for name in state if name.startswith("average/"))
             self.average.load_state_dict({name.partition("/")[2]: state[name] for name in names})
 
-    def _batch(self, step: int) -> Batch:
+    def _batch(self, step: int) -> Batch[Any]:
         """The data of `step`: a function of the members' streams and `step` only."""
         first, ahead = self._ahead or (0, None)
-        if ahead is None or not first <= step < first + DRAW_AHEAD:
+        if ahead is None or not first <= step < first + len(ahead.drawn):
             first = step
-            steps = torch.arange(first, first + DRAW_AHEAD, device=self.fleet.device)
+            # Steps of different lengths cannot be drawn as one.
+            count = DRAW_AHEAD if self.shortest == self.train_length else 1
+            steps = torch.arange(first, first + count, device=self.fleet.device)
             keys = at(self._data_keys, steps.unsqueeze(1))
-            ahead = self.task.draw(keys, self.train_length, self.batch)
+            ahead = self.task.draw(keys, self._length(step), self.batch)
             self._ahead = (first, ahead)
-        return Batch(ahead.inputs[step - first], ahead.drawn[step - first])
+        return ahead.step(step - first)
+
+    def _length(self, step: int) -> int:
+        choices = self.train_length - self.shortest + 1
+        word = bits(torch.tensor(address("length", step)), 1)
+        return self.shortest + int(below(word, choices))
 
 
 def fleet_average(fleet: Fleet, members: Sequence[Hyperparameters]) -> BEMA | None:
