@@ -3,7 +3,25 @@
 from lengthwise.claims import Claim
 from lengthwise.papers.vanishing_variance.condition import CONDITION
 from lengthwise.papers.vanishing_variance.figure_1 import FIGURE_1
+from lengthwise.papers.vanishing_variance.figure_2 import FIGURE_2
+from lengthwise.papers.vanishing_variance.figure_3 import FIGURE_3
+from lengthwise.papers.vanishing_variance.figure_4 import FIGURE_4
 from lengthwise.papers.vanishing_variance.norm_decay import NORM_DECAY
 from lengthwise.papers.vanishing_variance.proposition_1 import PROPOSITION_1
+from lengthwise.papers.vanishing_variance.table_ablation import TABLE_ABLATION
+from lengthwise.papers.vanishing_variance.table_accuracy import TABLE_ARGMAX, TABLE_DICTIONARY
+from lengthwise.papers.vanishing_variance.table_adaptive import TABLE_ADAPTIVE
 
-CLAIMS: tuple[Claim, ...] = (PROPOSITION_1, CONDITION, NORM_DECAY, FIGURE_1)
+CLAIMS: tuple[Claim, ...] = (
+    PROPOSITION_1,
+    CONDITION,
+    NORM_DECAY,
+    FIGURE_1,
+    FIGURE_2,
+    FIGURE_3,
+    FIGURE_4,
+    TABLE_ARGMAX,
+    TABLE_DICTIONARY,
+    TABLE_ABLATION,
+    TABLE_ADAPTIVE,
+)

@@ -68,7 +68,7 @@ def seeds(scale: Scale) -> range:
 
 def deviations(one: Population, seed: int, *, norm: bool = False) -> list[float]:
     """Deviation over sequences, geometric mean over features, for each N; with a norm if asked."""
-    standardize = NORMS["standardization"](FEATURES)
+    standardize = NORMS["standardization"](FEATURES, 1)
     found = []
     for count in COUNTS:
         outputs = one.sample(count, DRAWS, seed)

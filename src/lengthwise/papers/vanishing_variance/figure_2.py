@@ -1,0 +1,101 @@
+"""Figure 2: the distribution of single features of the attention output as sets grow."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from lengthwise.claims import Claim, Finding, Picture, Results, estimate
+from lengthwise.papers.vanishing_variance import retrieval_readings as read
+from lengthwise.papers.vanishing_variance.attended import COMPARED, FEATURES, SHIFT, features
+from lengthwise.papers.vanishing_variance.retrieval import BASELINE, NORM, TASKS, TITLES, VARIANTS
+from lengthwise.papers.vanishing_variance.retrieval_section import LINES
+from lengthwise.report.style import as_svg, house_style, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SMALLEST_FALL = 0.1
+"""A variance that falls more slowly than as 1/N^0.1 would hardly matter. Ours."""
+
+
+def evidence(results: Results) -> Sequence[Finding]:
+    """How fast the features' variance over sets falls: without the norm decides."""
+    rate = "rate k at which the variance of a feature over sets falls, as 1/N^k"
+    return [
+        *(
+            Finding(
+                f"{rate}: {VARIANTS[BASELINE].title}, {TITLES[task]}",
+                estimate(read.fall(results, task, BASELINE, "feature_variance_before")),
+                SMALLEST_FALL,
+            )
+            for task in TASKS
+        ),
+        *(
+            Finding(
+                f"{rate}: {VARIANTS[NORM].title}, {place} the norm, {TITLES[task]}",
+                estimate(read.fall(results, task, NORM, f"feature_variance_{place}")),
+                SMALLEST_FALL,
+                decides=False,
+            )
+            for task in TASKS
+            for place in ("before", "after")
+        ),
+    ]
+
+
+def pictures(results: Results) -> list[Picture]:
+    """A figure per task."""
+    return [
+        Picture(
+            as_svg(draw(results, task)),
+            f"The first {FEATURES} features of what the answer is made of, on {TITLES[task]}, for "
+            "seed 0: median (line), middle half (dark) and middle 90 % (light) over sets, against "
+            "the number of items. Above without a norm, below with LayerNorm.",
+            f"Quantiles of five features against the number of items, {TITLES[task]}",
+        )
+        for task in TASKS
+    ]
+
+
+def draw(results: Results, task: str) -> "Figure":
+    """A row per variant, a column per feature."""
+    trained = read.recipe_of(results).train_length
+    quantiles = torch.tensor([0.05, 0.25, 0.5, 0.75, 0.95])
+    with house_style():
+        figure = new_figure(11.0, 4.6)
+        grid = figure.subplots(len(COMPARED), FEATURES, sharex=True, sharey="row")
+        for row, variant in zip(grid, COMPARED, strict=True):
+            samples = features(results, task, variant)
+            spread = torch.stack([values.quantile(quantiles, 0) for values in samples.values()])
+            colour = LINES[variant][0]
+            for feature, axes in enumerate(row):
+                low, lower, middle, upper, high = spread[:, :, feature].T
+                axes.fill_between(list(samples), low, high, color=colour, alpha=0.18, lw=0)
+                axes.fill_between(list(samples), lower, upper, color=colour, alpha=0.35, lw=0)
+                axes.plot(list(samples), middle, color=colour)
+                axes.axvline(trained, color="#6b6b6b", lw=0.8, ls=":")
+                axes.set_xscale("log", base=2)
+                ends = list(samples)
+                shown = ends[:: max(1, (len(ends) - 1) // 2)]
+                axes.set_xticks(shown, labels=[f"{n}" for n in shown])
+                axes.minorticks_off()
+            row[0].set_ylabel(VARIANTS[variant].title)
+        for feature, axes in enumerate(grid[0]):
+            axes.set_title(f"feature {feature}")
+        for axes in grid[-1]:
+            axes.set_xlabel("items")
+        return figure
+
+
+FIGURE_2 = Claim(
+    name="vanishing-variance/figure-2",
+    sentence=(
+        "In a trained model the variance of single features of the attention output falls as its "
+        "input grows."
+    ),
+    source="arXiv 2504.02827, figure 2",
+    experiment=SHIFT,
+    evidence=evidence,
+    pictures=pictures,
+)

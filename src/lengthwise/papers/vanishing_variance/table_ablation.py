@@ -1,0 +1,63 @@
+"""The ablation: LayerNorm against standardization, and norms the paper does not have."""
+
+from collections.abc import Sequence
+
+from lengthwise.claims import Claim, Experiment, Finding, Results, estimate
+from lengthwise.papers.vanishing_variance import retrieval_readings as read
+from lengthwise.papers.vanishing_variance import retrieval_section as shown
+from lengthwise.papers.vanishing_variance.retrieval import (
+    ABLATION_SIZES,
+    BASELINE,
+    NORM,
+    STANDARDIZATION,
+    TASKS,
+    TITLES,
+    VARIANTS,
+    plan,
+)
+from lengthwise.papers.vanishing_variance.table_accuracy import SMALLEST_GAIN
+
+
+def evidence(results: Results) -> Sequence[Finding]:
+    """LayerNorm against standardization decides; every norm against the baseline is shown."""
+    decisive = [
+        _finding(results, task, NORM, STANDARDIZATION, length, decides=True)
+        for task in TASKS
+        for length in read.breaking_lengths(results, task)
+    ]
+    beside = [
+        _finding(results, task, variant, BASELINE, read.breaking_lengths(results, task)[0])
+        for task in TASKS
+        for variant in VARIANTS
+        if variant != BASELINE
+    ]
+    return [*decisive, *beside]
+
+
+def _finding(
+    results: Results, task: str, variant: str, against: str, length: int, decides: bool = False
+) -> Finding:
+    return Finding(
+        f"accuracy by which {VARIANTS[variant].title} is above {VARIANTS[against].title} on "
+        f"{TITLES[task]} at {length} items",
+        estimate(read.differences(results, task, variant, against, "accuracy", length)),
+        SMALLEST_GAIN,
+        decides,
+    )
+
+
+TABLE_ABLATION = Claim(
+    name="vanishing-variance/table-ablation",
+    sentence="Standardization, LayerNorm without its learned scale and shift, helps less than it.",
+    source="arXiv 2504.02827, ablation; the other norms are ours",
+    experiment=Experiment(
+        "retrieval-ablation",
+        lambda scale: plan(ABLATION_SIZES[scale], variants=tuple(VARIANTS)),
+        shown.section("Which norm, and where", list(TASKS)),
+    ),
+    evidence=evidence,
+    pictures=lambda results: [shown.accuracy_picture(results, tuple(TASKS), tuple(VARIANTS))],
+    tables=lambda results: [
+        table for task in TASKS for table in shown.accuracy_tables(results, task, tuple(VARIANTS))
+    ],
+)
