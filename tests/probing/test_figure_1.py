@@ -29,7 +29,7 @@ def little_llama(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setitem(figure_1.SIZES, "quick", (64, 24))
+    monkeypatch.setitem(figure_1.SIZES, "quick", figure_1.Size(64, 24, 2))
     figure_1.measured.cache_clear()
 
 
@@ -38,15 +38,15 @@ def test_every_condition_is_measured_and_the_claim_rests_on_the_fixed_query(litt
     findings = figure_1.evidence(results)
     assert len(findings) == 18
     assert [finding.decides for finding in findings] == 3 * [True] + 15 * [False]
-    assert all("fixed query, RoPE on" in finding.effect for finding in findings[:3])
+    assert all("fixed query, RoPE on, over 2 query" in one.effect for one in findings[:3])
     for finding in findings:
         assert finding.estimate.low <= finding.estimate.mean <= finding.estimate.high
-        assert finding.estimate.count == 24
+        assert finding.estimate.count == (2 if finding.decides else 24)
     # Uniform tokens, no positions, a fixed query: here theory says 1/2.
     exact = next(f for f in findings if "random tokens, fixed query, RoPE off" in f.effect)
     assert exact.estimate.low < 0.5 < exact.estimate.high
     table = polars.read_csv(tmp_path / "little-llama/figure-1.csv")
-    assert len(table) == 18 * 3
+    assert len(table) == 21 * 3
     section = figure_1.section(results)
     assert section.pictures[0].svg.startswith("<svg")
     assert any("ours" in note for note in section.notes)
@@ -61,7 +61,7 @@ def test_it_goes_on_from_what_is_there(little_llama, tmp_path, monkeypatch):
 
     whole = run()
     kept = sorted(tmp_path.rglob("*.safetensors"))
-    assert len(kept) == 18 * 3
+    assert len(kept) == 21 * 3
     times = [path.stat().st_mtime_ns for path in kept]
     kept[0].unlink()  # as if it had been stopped before
     again = run()

@@ -6,7 +6,7 @@ input meets every kind of query, with rotary positions on and off, and all compo
 
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -24,6 +24,7 @@ from lengthwise.claims import (
     Results,
     Scale,
     Section,
+    estimate,
 )
 from lengthwise.files import write_with
 from lengthwise.probing import ProbeTable, probe
@@ -42,12 +43,23 @@ MODEL = "smollm2"
 TEXT = "shakespeare"
 LAYER = 0
 
-SIZES: dict[Scale, tuple[int, int]] = {
-    "quick": (512, 64),
-    "laptop": (2048, 128),
-    "paper": (8192, 256),
+
+class Size(NamedTuple):
+    """How much is measured. Ours."""
+
+    longest: int
+    """Lengths double from 16 up to this one."""
+    sequences: int
+    """Of each length."""
+    tokens: int
+    """How many query tokens the claim is tested on, each with sequences of its own."""
+
+
+SIZES: dict[Scale, Size] = {
+    "quick": Size(512, 32, 3),
+    "laptop": Size(2048, 64, 5),
+    "paper": Size(8192, 256, 10),
 }
-"""The longest length and the number of sequences of each length. Ours."""
 
 SMALLEST_FALL = 0.1
 """A slope of -0.1 halves the deviation over ten doublings of N; less would hardly matter. Ours."""
@@ -78,37 +90,44 @@ CONDITIONS = [
 ]
 
 
-def lengths(scale: Scale) -> list[int]:
-    """Powers of two from 16 on."""
-    longest, _ = SIZES[scale]
-    return [2**power for power in range(4, longest.bit_length())]
+Tables = dict[Condition, list[ProbeTable]]
+"""A table per seed; where the claim is tested, another seed is another query token."""
 
 
 @cache
-def measured(model_name: str, scale: Scale, folder: Path) -> dict[Condition, ProbeTable]:
+def measured(model_name: str, scale: Scale, folder: Path) -> Tables:
     """Probe the first layer under every condition; lengths that the folder keeps are not redone."""
+    size = SIZES[scale]
+    lengths = [2**power for power in range(4, size.longest.bit_length())]
     model, tokenizer = load(model_name)
     text = read_text(TEXT, tokenizer)
-    tables = {}
+    tables: Tables = {condition: [] for condition in CONDITIONS}
     for number, condition in enumerate(CONDITIONS, start=1):
         print(f"probing {model_name}, {number} of {len(CONDITIONS)}: {condition}", file=sys.stderr)
-        tables[condition] = probe(
-            model, tokenizer, lengths=lengths(scale), input=condition.input, text=text,
-            query=condition.query, positions=condition.positions, layers=[LAYER],
-            sequences=SIZES[scale][1], name=model_name,
-            out=folder / Path(model_name).name / "-".join(condition),
-        )  # fmt: skip
+        for seed in range(size.tokens if decisive(condition) else 1):
+            table = probe(
+                model, tokenizer, lengths=lengths, input=condition.input, text=text,
+                query=condition.query, positions=condition.positions, layers=[LAYER],
+                sequences=size.sequences, seed=seed, name=model_name,
+                out=folder / Path(model_name).name / "-".join((*condition, str(seed))),
+            )  # fmt: skip
+            tables[condition].append(table)
     return tables
 
 
-def tables_of(results: Results) -> dict[Condition, ProbeTable]:
+def decisive(condition: Condition) -> bool:
+    """Proposition 1 speaks of a fixed query: if the query varies, so does what it asks for."""
+    return condition.query == "fixed" and condition.positions == "on"
+
+
+def tables_of(results: Results) -> Tables:
     """What was measured for these results."""
     return measured(results.model or MODEL, results.scale, results.folder)
 
 
-def deviation(summary: Summary, measure: str = "std") -> Tensor:
-    """The root mean square of a deviation over the heads of the layer: `(1 + resamples, 1)`."""
-    return summary.estimates[LAYER, HEADS, measure].square().mean(-1, keepdim=True).sqrt()
+def deviation(summary: Summary) -> Tensor:
+    """The root mean square over all heads and components: `(1 + resamples, 1)`."""
+    return summary.estimates[LAYER, HEADS, "std"].square().mean(-1, keepdim=True).sqrt()
 
 
 def fall(table: ProbeTable) -> Estimate:
@@ -122,49 +141,59 @@ def evidence(results: Results) -> Sequence[Finding]:
     """The claim rests on the unaltered model with a fixed query; the rest is shown beside it."""
     tables = tables_of(results)
     save(results, tables)
-    order = sorted(CONDITIONS, key=lambda one: not decisive(one))
-    return [
+    rate = "rate k at which the deviation falls, as 1/N^k"
+    tested = [
         Finding(
-            f"rate k at which the deviation falls, as 1/N^k: {condition}",
-            fall(tables[condition]),
+            f"{rate}: {condition}, over {len(tables[condition])} query tokens",
+            estimate([fall(table).mean for table in tables[condition]]),
             SMALLEST_FALL,
-            decides=decisive(condition),
         )
-        for condition in order
+        for condition in CONDITIONS
+        if decisive(condition)
     ]
+    beside = [
+        Finding(
+            f"{rate}: {condition}, bootstrap over {tables[condition][0].sequences} sequences",
+            fall(tables[condition][0]),
+            SMALLEST_FALL,
+            decides=False,
+        )
+        for condition in CONDITIONS
+        if not decisive(condition)
+    ]
+    return [*tested, *beside]
 
 
-def decisive(condition: Condition) -> bool:
-    """Proposition 1 speaks of a fixed query: if the query varies, so does what it asks for."""
-    return condition.query == "fixed" and condition.positions == "on"
-
-
-def save(results: Results, tables: dict[Condition, ProbeTable]) -> None:
+def save(results: Results, tables: Tables) -> None:
     """Write what the figure shows as a table beside the runs."""
-    pieces = []
-    for condition, table in tables.items():
-        rate = fall(table)
-        for length, summary in table.summaries.items():
-            rows = deviation(summary)[:, 0]
-            low, high = rows[1:].quantile(torch.tensor(INTERVAL)).tolist()
-            pieces.append(
-                condition._asdict()
-                | {
-                    "length": length, "std": rows[0].item(), "low": low, "high": high,
-                    "std_component": summary.estimates[LAYER, HEADS, "std_component"][0, 0].item(),
-                    "slope": -rate.mean, "slope_low": -rate.high, "slope_high": -rate.low,
-                    "sequences": table.sequences,
-                }
-            )  # fmt: skip
+    rows = [
+        condition._asdict() | {"seed": seed} | row
+        for condition, by_seed in tables.items()
+        for seed, table in enumerate(by_seed)
+        for row in _rows(table)
+    ]
     path = results.folder / Path(results.model or MODEL).name / "figure-1.csv"
-    write_with(path, polars.DataFrame(pieces).write_csv)
+    write_with(path, polars.DataFrame(rows).write_csv)
+
+
+def _rows(table: ProbeTable) -> Iterator[dict[str, float]]:
+    rate = fall(table)
+    for length, summary in table.summaries.items():
+        std = deviation(summary)[:, 0]
+        low, high = std[1:].quantile(torch.tensor(INTERVAL)).tolist()
+        yield {
+            "length": length, "std": std[0].item(), "low": low, "high": high,
+            "std_component": summary.estimates[LAYER, HEADS, "std_component"][0, 0].item(),
+            "slope": -rate.mean, "slope_low": -rate.high, "slope_high": -rate.low,
+            "sequences": table.sequences,
+        }  # fmt: skip
 
 
 def section(results: Results) -> Section:
     """The experiment's part of a report."""
     name, tables = results.model or MODEL, tables_of(results)
-    longest, sequences = SIZES[results.scale]
-    notes = {note for table in tables.values() for note in table.notes}
+    size = SIZES[results.scale]
+    notes = {note for by_seed in tables.values() for table in by_seed for note in table.notes}
     return Section(
         title=f"The first layer of {name}",
         introduction=(
@@ -175,10 +204,11 @@ def section(results: Results) -> Section:
         pictures=[
             Picture(
                 as_svg(draw(name, tables)),
-                f"Standard deviation over {sequences} sequences of the attention output of layer "
-                f"{LAYER} of {name}, before the output projection: root mean square over all "
-                "heads and components, with 95 % bands from a bootstrap over sequences. Dotted: "
-                "component 0 of head 0 alone, as the paper's figure has one component.",
+                f"Standard deviation over {size.sequences} sequences of the attention output of "
+                f"layer {LAYER} of {name}, before the output projection: root mean square over all "
+                "heads and components, with 95 % bands from a bootstrap over sequences. Thin: "
+                "other query tokens. Dotted: component 0 of head 0 alone, as the paper's figure "
+                "has one component.",
                 "Standard deviation against input length for three inputs and three queries",
             )
         ],
@@ -186,8 +216,10 @@ def section(results: Results) -> Section:
             "The figure and its axes are the paper's; which token asks, the other inputs, the "
             "model where it is not Llama-3.2-1B, lengths, numbers of sequences and the smallest "
             "rate that matters are ours.",
-            f"Lengths 16 to {longest} by doubling, {sequences} sequences of each, seed 0. "
-            "Intervals are 95 % bootstrap intervals over sequences, not over seeds.",
+            f"Lengths 16 to {size.longest} by doubling, {size.sequences} sequences of each. Seeds "
+            f"0 to {size.tokens - 1} draw the query tokens that the claim is tested on, and the "
+            "sequences that go with them; its intervals are over these tokens. All else has seed "
+            "0, and bootstrap intervals over sequences.",
             "A fixed query is the same token at the end of every sequence; a random one is drawn "
             "uniformly; a natural one is what stands there. With random tokens the last two are "
             "the same thing.",
@@ -198,7 +230,7 @@ def section(results: Results) -> Section:
     )
 
 
-def draw(name: str, tables: dict[Condition, ProbeTable]) -> "Figure":
+def draw(name: str, tables: Tables) -> "Figure":
     """A panel per input and setting of the positions, a line per query."""
     with house_style():
         figure = new_figure(10.8, 5.8)
@@ -207,9 +239,11 @@ def draw(name: str, tables: dict[Condition, ProbeTable]) -> "Figure":
             for axes, chosen in zip(grid[row], get_args(Input), strict=True):
                 for query in get_args(Query):
                     colour, marker = LINES[query]
-                    table = tables[Condition(positions, chosen, query)]
+                    table, *others = tables[Condition(positions, chosen, query)]
                     _draw_line(axes, table, f"{query} query", COLOURS[colour], marker)
-                first = tables[Condition(positions, chosen, "fixed")].summaries
+                    for other in others:
+                        axes.plot(*_curve(other), color=COLOURS[colour], lw=0.8, alpha=0.6)
+                first = tables[Condition(positions, chosen, "fixed")][0].summaries
                 start = float(deviation(next(iter(first.values())))[0])
                 draw_guide(axes, list(first), -0.5, start, "grey")
                 axes.set_xscale("log", base=2)
@@ -229,13 +263,17 @@ def draw(name: str, tables: dict[Condition, ProbeTable]) -> "Figure":
 
 
 def _draw_line(axes: "Axes", table: ProbeTable, label: str, colour: str, marker: str) -> None:
-    xs = list(table.summaries)
     rows = torch.stack([deviation(summary)[:, 0] for summary in table.summaries.values()])
     low, high = rows[:, 1:].quantile(torch.tensor(INTERVAL), dim=1)
     component = [s.estimates[LAYER, HEADS, "std_component"][0, 0] for s in table.summaries.values()]
-    axes.plot(xs, rows[:, 0], color=colour, marker=marker, markersize=4.5, label=label)
-    axes.fill_between(xs, low, high, color=colour, alpha=0.18, lw=0)
-    axes.plot(xs, component, ":", color=colour, lw=1.2)
+    lengths, std = _curve(table)
+    axes.plot(lengths, std, color=colour, marker=marker, markersize=4.5, label=label)
+    axes.fill_between(lengths, low, high, color=colour, alpha=0.18, lw=0)
+    axes.plot(lengths, component, ":", color=colour, lw=1.2)
+
+
+def _curve(table: ProbeTable) -> tuple[list[int], list[float]]:
+    return list(table.summaries), [float(deviation(s)[0]) for s in table.summaries.values()]
 
 
 FIGURE_1 = Claim(
