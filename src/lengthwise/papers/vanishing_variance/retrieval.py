@@ -53,7 +53,7 @@ class Size(NamedTuple):
 
 
 MAIN_SIZES: dict[Scale, Size] = {
-    "quick": Size(3, 1_000, 64, 2**10, 2**9, 2**17),
+    "quick": Size(3, 600, 64, 2**8, 2**9, 2**16),
     "laptop": Size(5, 20_000, 128, 2**14, 2**13, 2**23),
     "paper": Size(10, 100_000, 128, 2**14, 2**15, 2**29),
 }
@@ -61,7 +61,7 @@ MAIN_SIZES: dict[Scale, Size] = {
 arXiv 2410.01104, which the paper builds on. The rest is ours."""
 
 ABLATION_SIZES: dict[Scale, Size] = {
-    "quick": Size(3, 300, 32, 2**8, 2**9, 2**16),
+    "quick": Size(2, 400, 32, 2**8, 2**9, 2**16),
     "laptop": Size(4, 3_000, 128, 2**12, 2**11, 2**20),
     "paper": MAIN_SIZES["paper"],
 }
