@@ -62,7 +62,7 @@ arXiv 2410.01104, which the paper builds on. The rest is ours."""
 
 ABLATION_SIZES: dict[Scale, Size] = {
     "quick": Size(2, 400, 32, 2**8, 2**9, 2**16),
-    "laptop": Size(4, 3_000, 128, 2**12, 2**11, 2**20),
+    "laptop": Size(4, 2_000, 128, 2**12, 2**11, 2**19),
     "paper": MAIN_SIZES["paper"],
 }
 """More variants, so fewer steps. Ours."""

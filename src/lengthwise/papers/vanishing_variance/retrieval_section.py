@@ -90,7 +90,7 @@ def accuracy_tables(results: Results, task: str, variants: Sequence[str]) -> lis
             read.differences(results, task, variant, BASELINE, "accuracy", length)
             for variant in others
         )
-        gains.append([str(length), *map(_gain, differences)])
+        gains.append([str(length), *map(gain, differences)])
     return [
         Table(
             f"{task}-accuracy",
@@ -117,7 +117,8 @@ def mean_and_deviation(values: Sequence[float]) -> str:
     return f"{100 * np.mean(values):.1f} ± {100 * deviation:.1f}"
 
 
-def _gain(values: Sequence[float]) -> str:
+def gain(values: Sequence[float]) -> str:
+    """Paired differences as a cell in points: mean, bootstrap interval, p-value."""
     if len(values) < 2:
         return "too few learned"
     interval = bootstrap(values)
