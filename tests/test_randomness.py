@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import vmap
 
-from lengthwise.randomness import address, at, below, bits, seeded
+from lengthwise.randomness import address, at, below, bits, bits_at, seeded, unit
 
 KEYS = st.integers(-(2**63), 2**63 - 1)
 
@@ -63,3 +63,20 @@ def test_seeded_leaves_the_generator_as_it_was() -> None:
     assert torch.equal(torch.get_rng_state(), before)
     with seeded(5, "weights"):
         assert torch.equal(torch.rand(3), first)
+
+
+@given(KEYS, st.lists(st.integers(0, 2**24), min_size=1, max_size=20), st.integers(0, 2**24))
+def test_any_numbers_of_a_stream_can_be_asked_for(key: int, numbers: list[int], first: int) -> None:
+    streams = torch.tensor([[key], [7]])
+    found = bits_at(streams, torch.tensor(numbers))
+    for place, number in enumerate(numbers):
+        assert torch.equal(found[..., place : place + 1], bits(streams, 1, number))
+    assert torch.equal(bits(streams, 30, first)[..., 10:], bits(streams, 20, first + 10))
+
+
+def test_numbers_of_the_unit_interval() -> None:
+    edges = torch.tensor([-(2**31), -1, 0, 2**31 - 1], dtype=torch.int32)
+    assert unit(edges).tolist() == [0.5, 1 - 2**-24, 0.0, 0.5 - 2**-24]
+    numbers = unit(bits(torch.tensor(3), 40_000))
+    assert abs(numbers.mean() - 0.5) < 0.01
+    assert abs(numbers.var() - 1 / 12) < 0.002

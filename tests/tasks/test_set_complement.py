@@ -2,13 +2,13 @@ import math
 
 import pytest
 import torch
-from conformance.task import TaskConformance
+from conformance.task import SequenceTaskConformance
 
 from lengthwise.errors import InputError
 from lengthwise.tasks import SetComplement
 
 
-class TestConformance(TaskConformance):
+class TestConformance(SequenceTaskConformance):
     tasks = (SetComplement(2), SetComplement(7), SetComplement(16))
     distinct = True
 

@@ -33,10 +33,12 @@ class Reproduce:
 
     def run(self) -> int:
         """Run, judge, write, print."""
+        import polars
+
         from lengthwise.claims import reproduce
         from lengthwise.cli.terminal import command_line, progress_display, quoted
         from lengthwise.errors import require
-        from lengthwise.files import write_text
+        from lengthwise.files import write_text, write_with
         from lengthwise.papers import CLAIMS, find_claims
         from lengthwise.report.numbers import number
         from lengthwise.report.page import page
@@ -58,6 +60,9 @@ class Reproduce:
         path = self.out / f"{stem}-{self.scale}.html"
         for place, picture in enumerate(done.pictures, start=1):
             write_text(path.with_name(f"{path.stem}-figure-{place}.svg"), picture.svg)
+        for table in done.tables:
+            frame = polars.DataFrame(table.rows, schema=list(table.columns), orient="row")
+            write_with(path.with_name(f"{path.stem}-{table.name}.csv"), frame.write_csv)
         write_text(path, page(done, quoted(command_line())))
         for verdict in done.verdicts:
             low, high = verdict.headline.estimate.low, verdict.headline.estimate.high
@@ -66,5 +71,5 @@ class Reproduce:
                 f"{number(verdict.headline.estimate.mean)} ({number(low)} to {number(high)}, "
                 f"{verdict.headline.estimate.count} seeds)"
             )
-        print(f"page: {path.resolve()} (its figures lie beside it)")
+        print(f"page: {path.resolve()} (its figures and tables lie beside it)")
         return 0

@@ -1,4 +1,4 @@
-"""`lengthwise train set-complement`."""
+"""`lengthwise train TASK`."""
 
 import itertools
 from dataclasses import dataclass, field, fields, make_dataclass
@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import tyro
 
-from lengthwise.runs import SetComplementRecipe
+from lengthwise.runs import (
+    ArgmaxRetrievalRecipe,
+    DictionaryLookupRecipe,
+    Recipe,
+    SetComplementRecipe,
+)
 from lengthwise.training import Hyperparameters
 
 LISTS = ("ema_powers", "bias_powers")
 """Hyper-parameters that are several values already: they are the same for all models."""
+
+RETRIEVAL = Hyperparameters(
+    learning_rate=1e-3, weight_decay=1e-3, beta2=0.999, clip=0.0, warmup=0,
+    ema_powers=(), bias_powers=(),
+)  # fmt: skip
+"""Plain Adam as in arXiv 2410.01104: what set readers are trained with unless told otherwise."""
 
 
 def _grid_field(name: str, kind: Any, default: Any, help: str) -> tuple[str, Any, Any]:
@@ -20,22 +31,32 @@ def _grid_field(name: str, kind: Any, default: Any, help: str) -> tuple[str, Any
     return name, Annotated[kind, tyro.conf.arg(help=help)], field(default=default)
 
 
+def _grid(name: str, defaults: Hyperparameters, left_out: tuple[str, ...] = ()) -> type[Any]:
+    """A class with the fields of `Hyperparameters`, whose words are thus written down once."""
+    kinds = get_type_hints(Hyperparameters)
+    return make_dataclass(
+        name,
+        [
+            _grid_field(
+                item.name, kinds[item.name], getattr(defaults, item.name), item.metadata["help"]
+            )
+            for item in fields(Hyperparameters)
+            if item.name not in ("seed", "trial", *left_out)
+        ],
+    )
+
+
 if TYPE_CHECKING:
 
     @dataclass
     class Grid:
         """One or several values of every hyper-parameter."""
+
+    RetrievalGrid = Grid
 else:
-    _kinds = get_type_hints(Hyperparameters)
-    # Made from `Hyperparameters`, so that its fields and their words are written down once.
-    Grid = make_dataclass(
-        "Grid",
-        [
-            _grid_field(item.name, _kinds[item.name], item.default, item.metadata["help"])
-            for item in fields(Hyperparameters)
-            if item.name not in ("seed", "trial")
-        ],
-    )
+    Grid = _grid("Grid", Hyperparameters())
+    # A set reader embeds no tokens.
+    RetrievalGrid = _grid("RetrievalGrid", RETRIEVAL, left_out=("dropout_embedding",))
 
 
 def members(grid: Grid, seeds: range) -> tuple[Hyperparameters, ...]:
@@ -50,17 +71,11 @@ def members(grid: Grid, seeds: range) -> tuple[Hyperparameters, ...]:
     )
 
 
-@dataclass
-class TrainSetComplement:
-    """Train a fleet of minimal transformers on set complement, and measure it at every length.
+@dataclass(kw_only=True)
+class Train:
+    """What training any task has in common: a subclass says which recipe and which defaults."""
 
-    A hyper-parameter that is given several values makes a grid: every combination is trained, once
-    per seed, all side by side. The run folder can be resumed at any time.
-
-    Example: lengthwise train set-complement --seeds 4 --learning-rate 1e-3 3e-3 --norm layernorm
-    """
-
-    recipe: SetComplementRecipe
+    recipe: Recipe
     grid: Grid
 
     seeds: int = 4
@@ -69,7 +84,7 @@ class TrainSetComplement:
     first_seed: int = 0
     """The first of them."""
 
-    out: Path = Path("runs/set-complement")
+    out: Path
     """The run folder to make."""
 
     overwrite: bool = False
@@ -95,3 +110,48 @@ class TrainSetComplement:
             overwrite=self.overwrite,
         )
         return train(folder, self.checkpoint_seconds)
+
+
+@dataclass(kw_only=True)
+class TrainSetComplement(Train):
+    """Train a fleet of minimal transformers on set complement, and measure it at every length.
+
+    A hyper-parameter that is given several values makes a grid: every combination is trained, once
+    per seed, all side by side. The run folder can be resumed at any time.
+
+    Example: lengthwise train set-complement --seeds 4 --learning-rate 1e-3 3e-3 --norm layernorm
+    """
+
+    recipe: SetComplementRecipe
+    grid: Grid
+    out: Path = Path("runs/set-complement")
+
+
+@dataclass(kw_only=True)
+class TrainArgmaxRetrieval(Train):
+    """Train a fleet of set readers to find the highest priority, and measure it on longer sets.
+
+    A hyper-parameter that is given several values makes a grid: every combination is trained, once
+    per seed, all side by side. The run folder can be resumed at any time.
+
+    Example: lengthwise train argmax-retrieval --norm layernorm --seeds 2 --steps 2000 --width 64
+    """
+
+    recipe: ArgmaxRetrievalRecipe
+    grid: RetrievalGrid
+    out: Path = Path("runs/argmax-retrieval")
+
+
+@dataclass(kw_only=True)
+class TrainDictionaryLookup(Train):
+    """Train a fleet of set readers to look a key up, and measure it on longer sets.
+
+    A hyper-parameter that is given several values makes a grid: every combination is trained, once
+    per seed, all side by side. The run folder can be resumed at any time.
+
+    Example: lengthwise train dictionary-lookup --keys symbols --test-lengths 16 256 4096
+    """
+
+    recipe: DictionaryLookupRecipe
+    grid: RetrievalGrid
+    out: Path = Path("runs/dictionary-lookup")

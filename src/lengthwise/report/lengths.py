@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+MARGIN = 1.3
+"""Room at both ends of a logarithmic axis, as a factor."""
+
+
 @dataclass(frozen=True)
 class Curve:
     """One line of a plot: a table with columns `seed`, `length`, `value`, and how to draw it."""
@@ -31,13 +35,14 @@ def draw_by_length(
     lengths: Sequence[int],
     ylabel: str,
 ) -> None:
-    """Draw means over seeds with 95 % bands, and shade the lengths seen in training."""
-    shade = axes.axvspan(lengths[0] - 0.5, train_length + 0.5, color="#f1f1ee", zorder=0, lw=0)
-    shade.set_label("_training range")
-    axes.text(
-        train_length + 0.4, 1.01, "trained on these lengths", ha="right", va="bottom",
-        fontsize=8.5, color="#6b6b6b", transform=axes.get_xaxis_transform(),
-    )  # fmt: skip
+    """Draw means over seeds with 95 % bands, and shade the lengths seen in training.
+
+    The axis is linear if `lengths` are all there are around `train_length`, else logarithmic.
+    """
+    if train_length in lengths and lengths[-1] - lengths[0] < len(lengths):
+        _linear_axis(axes, train_length, lengths)
+    else:
+        _logarithmic_axis(axes, train_length, lengths)
     for label, curve in curves.items():
         grouped = curve.table.group_by("length", maintain_order=True).agg("value").sort("length")
         estimates = [estimate(values) for values in grouped["value"].to_list()]
@@ -51,10 +56,39 @@ def draw_by_length(
                 xs, [one.low for one in estimates], [one.high for one in estimates],
                 color=curve.colour, alpha=0.18, lw=0,
             )  # fmt: skip
-    axes.set_xlim(lengths[0] - 0.5, lengths[-1] + 0.5)
-    axes.set_xticks(list(lengths) if len(lengths) <= 20 else list(lengths)[:: len(lengths) // 12])
     axes.set_xlabel("input length")
     axes.set_ylabel(ylabel)
+
+
+def _linear_axis(axes: "Axes", train_length: int, lengths: Sequence[int]) -> None:
+    axes.set_xlim(lengths[0] - 0.5, lengths[-1] + 0.5)
+    axes.set_xticks(list(lengths) if len(lengths) <= 20 else list(lengths)[:: len(lengths) // 12])
+    _shade(axes, lengths[0] - 0.5, train_length + 0.5)
+    _note(axes, train_length + 0.4, "trained on these lengths", "right")
+
+
+def _logarithmic_axis(axes: "Axes", train_length: int, lengths: Sequence[int]) -> None:
+    first, last = min(lengths[0], train_length) / MARGIN, lengths[-1] * MARGIN
+    axes.set_xscale("log")
+    axes.set_xlim(first, last)
+    axes.set_xticks(list(lengths), [str(length) for length in lengths])
+    axes.xaxis.minorticks_off()
+    _shade(axes, first, train_length)
+    # Most of the axis lies beyond the training lengths: there is no room for words above them.
+    axes.axvline(train_length, color="#6b6b6b", lw=1, ls=":", zorder=2)
+    _note(axes, first, f"trained on lengths up to {train_length}", "left")
+
+
+def _shade(axes: "Axes", first: float, last: float) -> None:
+    axes.axvspan(first, last, color="#f1f1ee", zorder=0, lw=0)
+
+
+def _note(axes: "Axes", x: float, text: str, side: str) -> None:
+    """Words above the axes, beginning or ending at `x`."""
+    axes.text(
+        x, 1.01, text, ha=side, va="bottom", fontsize=8.5, color="#6b6b6b",
+        transform=axes.get_xaxis_transform(),
+    )  # fmt: skip
 
 
 def figure_by_length(
@@ -65,7 +99,8 @@ def figure_by_length(
         figure = new_figure(7.2, 4.3)
         axes = figure.subplots()
         draw_by_length(axes, curves, train_length, lengths, ylabel)
-        axes.set_ylim(bottom=0)
+        if all((curve.table["value"] >= 0).all() for curve in curves.values()):
+            axes.set_ylim(bottom=0)
         axes.set_title(title, pad=18)
-        axes.legend(loc="upper left")
+        axes.legend(loc="best")
         return figure

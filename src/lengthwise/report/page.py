@@ -4,7 +4,7 @@ import html
 from collections.abc import Sequence
 from importlib import resources
 
-from lengthwise.claims import Finding, Picture, Reproduction, Section, Verdict
+from lengthwise.claims import Finding, Picture, Reproduction, Section, Table, Verdict
 from lengthwise.report.numbers import number
 
 
@@ -58,6 +58,7 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> str:
 
 def _section(section: Section, page_title: str) -> str:
     figures = "".join(_figure(picture) for picture in section.pictures)
+    figures += "".join(_table(table) for table in section.tables)
     if section.title == page_title:  # the page has opened with its words already
         return figures
     title, introduction = html.escape(section.title), html.escape(section.introduction)
@@ -68,6 +69,26 @@ def _figure(picture: Picture) -> str:
     return (
         f'<figure role="img" aria-label="{html.escape(picture.alt)}">{picture.svg}'
         f"<figcaption>{html.escape(picture.caption)}</figcaption></figure>"
+    )
+
+
+def _table(table: Table) -> str:
+    head = "".join(
+        f"<th{' class=number' if place else ''}>{html.escape(column)}</th>"
+        for place, column in enumerate(table.columns)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{' class=number' if place else ''}>{html.escape(cell)}</td>"
+            for place, cell in enumerate(row)
+        )
+        + "</tr>"
+        for row in table.rows
+    )
+    return (
+        f"<figure><div class=wide><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        f"</table></div><figcaption>{html.escape(table.caption)}</figcaption></figure>"
     )
 
 

@@ -5,12 +5,22 @@ from typing import TYPE_CHECKING
 import polars
 from rich.table import Table
 
+from lengthwise.errors import require_name
 from lengthwise.report.lengths import Curve, figure_by_length
 from lengthwise.report.numbers import number
 from lengthwise.report.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def chosen_measure(table: polars.DataFrame, name: str | None) -> str:
+    """The measure of that name; without one the first of the table, which says most."""
+    known = table["measure"].unique(maintain_order=True)
+    if name is None:
+        return str(known[0])
+    require_name(name, known, "measure")
+    return name
 
 
 def by_weights(table: polars.DataFrame, measure: str) -> dict[str, polars.DataFrame]:
@@ -30,9 +40,10 @@ def by_weights(table: polars.DataFrame, measure: str) -> dict[str, polars.DataFr
 
 
 def summary_table(table: polars.DataFrame, measure: str, train_length: int) -> Table:
-    """Mean over models by length and weights; a rule stands below the training length."""
+    """Mean over models by length and weights; a rule stands below the training lengths."""
     columns = by_weights(table, measure)
-    summary = Table(title=f"{measure}, mean over models", title_justify="left")
+    title = f"{measure}, mean over models"
+    summary = Table(title=title, title_justify="left", min_width=len(title))
     summary.add_column("length", justify="right")
     for label in columns:
         summary.add_column(label, justify="right")
@@ -40,9 +51,11 @@ def summary_table(table: polars.DataFrame, measure: str, train_length: int) -> T
         label: dict(group.group_by("length").agg(polars.col("value").mean()).iter_rows())
         for label, group in columns.items()
     }
-    for length in sorted(table["length"].unique()):
+    lengths = sorted(table["length"].unique())
+    longest_trained = max((length for length in lengths if length <= train_length), default=None)
+    for length in lengths:
         cells = [number(means[label].get(length, float("nan"))) for label in columns]
-        summary.add_row(str(length), *cells, end_section=length == train_length)
+        summary.add_row(str(length), *cells, end_section=length == longest_trained)
     diverged = table.filter(polars.col("diverged").is_not_null())["model"].n_unique()
     summary.caption = f"trained on lengths up to {train_length}"
     if diverged:

@@ -2,6 +2,7 @@
 
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+import torch
 from torch import Tensor
 
 
@@ -18,7 +19,7 @@ Inputs = Tensor | Question
 """What a model reads: a sequence of tokens, `(..., count, length)`, or a question about a set."""
 
 
-InputsKind = TypeVar("InputsKind", Tensor, Question)
+InputsKind = TypeVar("InputsKind", bound=Inputs, covariant=True)
 
 
 class Batch(NamedTuple, Generic[InputsKind]):
@@ -31,12 +32,19 @@ class Batch(NamedTuple, Generic[InputsKind]):
     """The answers that were drawn: `(..., count, length)` for a task that asks after every prefix,
     `(..., count)` for one that asks once."""
 
-    def step(self, index: int) -> "Batch[InputsKind]":
+    def step(self, index: int) -> "Batch[Any]":
         """Entry `index` of the first leading dimension."""
         if isinstance(self.inputs, Question):
             question = Question(self.inputs.items[index], self.inputs.query[index])
             return Batch(question, self.drawn[index])
         return Batch(self.inputs[index], self.drawn[index])
+
+    def to(self, dtype: torch.dtype) -> "Batch[Any]":
+        """The same with items and queries in `dtype`; tokens are whole numbers and stay so."""
+        if isinstance(self.inputs, Question):
+            question = Question(self.inputs.items.to(dtype), self.inputs.query.to(dtype))
+            return Batch(question, self.drawn)
+        return self
 
 
 @runtime_checkable

@@ -38,7 +38,7 @@ class DictionaryLookup:
     def __post_init__(self) -> None:
         require(self.classes >= 2, "classes", self.classes, "at least 2")
         require_name(self.keys, KEYS, "keys")
-        require(self.key_width >= 2, "key_width", self.key_width, "at least 2")
+        require(self.key_width >= 4, "key_width", self.key_width, "at least 4, so that keys differ")
         require(self.symbols >= 1, "symbols", self.symbols, "at least 1")
 
     @property

@@ -135,6 +135,7 @@ class Trainer:
             steps = torch.arange(first, first + count, device=self.fleet.device)
             keys = at(self._data_keys, steps.unsqueeze(1))
             ahead = self.task.draw(keys, self._length(step), self.batch)
+            ahead = ahead.to(self.fleet.weights.dtype)
             self._ahead = (first, ahead)
         return ahead.step(step - first)
 

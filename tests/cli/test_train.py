@@ -1,0 +1,141 @@
+"""`lengthwise train` on tasks over sets, and what `show` and `certify` make of such a run."""
+
+import shlex
+from pathlib import Path
+
+import polars
+import pytest
+
+from lengthwise.cli import main
+from lengthwise.cli.train import RETRIEVAL, RetrievalGrid, members
+from lengthwise.papers.vanishing_variance import retrieval
+from lengthwise.runs import RunFolder
+
+SMALL = shlex.split(
+    "--width 8 --steps 12 --batch 8 --seeds 2 --shortest 2 --train-length 6 "
+    "--test-lengths 4 16 64 --test-inputs 10 --out"
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("train") / "argmax"
+    assert main(["train", "argmax-retrieval", "--norm", "layernorm", *SMALL, str(folder)]) == 0
+    return folder
+
+
+def test_retrieval_is_trained_as_the_paper_does() -> None:
+    assert members(RetrievalGrid(), range(3)) == retrieval.members(3)
+    assert retrieval.members(1) == (RETRIEVAL,)
+
+
+def test_hyperparameters_make_a_grid(tmp_path: Path) -> None:
+    command = ["train", "dictionary-lookup", "--keys", "symbols", "--symbols", "70"]
+    grid = ["--learning-rate", "1e-3", "1e-2", "--ema-powers", "0.5", "--bias-powers", "0.2"]
+    assert main([*command, *grid, *SMALL, str(tmp_path / "run")]) == 0
+    folder = RunFolder.open(tmp_path / "run")
+    assert [(member.learning_rate, member.seed) for member in folder.members] == [
+        (1e-3, 0), (1e-3, 1), (1e-2, 0), (1e-2, 1),
+    ]  # fmt: skip
+    assert folder.recipe.name == "dictionary-lookup"
+    assert set(folder.table()["weights"]) == {"raw", "ema", "bema"}
+
+
+def test_show_prints_accuracy_by_default(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(run)]) == 0
+    out = capsys.readouterr().out
+    assert "accuracy, mean over models" in out
+    table = RunFolder.open(run).table().filter(measure="accuracy", length=64)
+    assert f"{table['value'].mean():#.3g}" in out
+    rows = [line for line in out.splitlines() if "│" in line or "├" in line]
+    assert [row[0] for row in rows] == ["│", "├", "│", "│"], "a rule below the trained lengths"
+    assert "trained on lengths up to 6" in " ".join(out.split())
+
+
+def test_show_plots_any_measure(run: Path, tmp_path: Path) -> None:
+    for measure in ("accuracy", "global_mean_before"):
+        figure = tmp_path / f"{measure}.svg"
+        assert main(["show", str(run), "--measure", measure, "--plot", str(figure)]) == 0
+        assert figure.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [("acuracy", "did you mean 'accuracy'"), ("tvd", "measure = 'tvd': known: accuracy, entropy")],
+)
+def test_a_measure_that_the_run_does_not_have(
+    run: Path, measure: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", str(run), "--measure", measure]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_there_is_no_certificate_for_sets(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(run.iterdir())
+    assert main(["certify", str(run)]) == 2
+    said = capsys.readouterr().err
+    assert "task = 'argmax-retrieval': expected set-complement" in said
+    assert said.count("\n") == 1
+    (checkpoint,) = RunFolder.open(run).checkpoints()
+    assert main(["certify", str(checkpoint)]) == 2
+    assert "expected a checkpoint of a minimal transformer" in capsys.readouterr().err
+    assert sorted(run.iterdir()) == before, "no figure is left behind"
+
+
+def test_a_checkpoint_of_another_task_is_one_line(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "dictionary"
+    assert main(["train", "dictionary-lookup", *SMALL, str(other)]) == 0
+    folder, (checkpoint,) = RunFolder.open(other), RunFolder.open(run).checkpoints()
+    folder.checkpoints()[-1].write_bytes(checkpoint.read_bytes())
+    (other / "measures.parquet").unlink()
+    capsys.readouterr()
+    assert main(["resume", str(other)]) == 2
+    said = capsys.readouterr().err
+    assert "it belongs to another run" in said
+    assert "Traceback" not in said
+
+
+def test_a_finished_run_is_never_overwritten_unasked(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = polars.read_parquet(run / "measures.parquet")
+    assert main(["train", "argmax-retrieval", *SMALL, str(run)]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert polars.read_parquet(run / "measures.parquet").equals(before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("argmax-retrival", "did you mean 'train argmax-retrieval'"),
+        ("argmax-retrieval --norm layrnorm", "norm = 'layrnorm': did you mean 'layernorm'"),
+        ("argmax-retrieval --classes 1", "classes = 1: expected at least 2"),
+        ("argmax-retrieval --shortest 20", "shortest = 20: expected one of 1..train_length = 16"),
+        ("argmax-retrieval --test-lengths 0", "test_lengths = 0: expected numbers of 1.."),
+        ("argmax-retrieval --attention constant", "--attention"),
+        ("argmax-retrieval --dropout-embedding 0.1", "--dropout-embedding"),
+        ("argmax-retrieval --keys symbols", "--keys"),
+        ("argmax-retrieval --seeds 0", "seeds = 0: expected at least 1"),
+        ("dictionary-lookup --keys symbols --symbols 100", "test_lengths = 128: expected numbers"),
+        ("dictionary-lookup --key-width 1", "key_width = 1: expected at least 2"),
+    ],
+)
+def test_bad_input_gets_one_line_and_exit_code_2(
+    arguments: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", *arguments.split()]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert len(captured.err.strip().splitlines()) == 1
+    assert captured.out == ""
+    assert list(tmp_path.iterdir()) == [], "nothing is written"
