@@ -7,8 +7,8 @@ import polars
 import pytest
 
 from lengthwise.cli import main
-from lengthwise.cli.train import RETRIEVAL, RetrievalGrid, members
-from lengthwise.papers.vanishing_variance import retrieval
+from lengthwise.cli.train import RetrievalGrid, members
+from lengthwise.papers.vanishing_variance.retrieval import MAIN_SIZES, plan
 from lengthwise.runs import RunFolder
 
 SMALL = shlex.split(
@@ -25,8 +25,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_retrieval_is_trained_as_the_paper_does() -> None:
-    assert members(RetrievalGrid(), range(3)) == retrieval.members(3)
-    assert retrieval.members(1) == (RETRIEVAL,)
+    planned = plan(MAIN_SIZES["quick"])["argmax-none"]
+    assert members(RetrievalGrid(), range(len(planned.members))) == planned.members
 
 
 def test_hyperparameters_make_a_grid(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_finished_run_is_never_overwritten_unasked(
         ("argmax-retrieval --keys symbols", "--keys"),
         ("argmax-retrieval --seeds 0", "seeds = 0: expected at least 1"),
         ("dictionary-lookup --keys symbols --symbols 100", "test_lengths = 128: expected numbers"),
-        ("dictionary-lookup --key-width 1", "key_width = 1: expected at least 2"),
+        ("dictionary-lookup --key-width 1", "key_width = 1: expected at least 4"),
     ],
 )
 def test_bad_input_gets_one_line_and_exit_code_2(

@@ -67,9 +67,9 @@ def test_a_shorter_set_is_the_beginning_of_a_longer_one(keys: str) -> None:
 
 
 def test_the_target_is_the_value_of_the_query() -> None:
-    task = DictionaryLookup(classes=3, key_width=2)
-    items = torch.tensor([[[1.0, 0, 0, 0, 1], [0, 1, 1, 0, 0]]])
-    for query, answer in (([1.0, 0.0], 2), ([0.0, 1.0], 0)):
+    task = DictionaryLookup(classes=3, key_width=4)
+    items = torch.tensor([[[1.0, 0, 0, 0, 0, 0, 1], [0, 1, 0, 0, 1, 0, 0]]])
+    for query, answer in (([1.0, 0, 0, 0], 2), ([0.0, 1, 0, 0], 0)):
         assert task.targets(Question(items, torch.tensor([query])))[0, answer] == 1
 
 
@@ -95,7 +95,7 @@ def test_zero_items(keys: str) -> None:
     [
         ({"classes": 1}, "classes = 1: expected at least 2"),
         ({"keys": "vector"}, "keys = 'vector': did you mean 'vectors'"),
-        ({"key_width": 1}, "key_width = 1: expected at least 2"),
+        ({"key_width": 1}, "key_width = 1: expected at least 4"),
         ({"symbols": 0}, "symbols = 0: expected at least 1"),
     ],
 )

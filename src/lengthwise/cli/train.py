@@ -13,16 +13,11 @@ from lengthwise.runs import (
     Recipe,
     SetComplementRecipe,
 )
+from lengthwise.runs.retrieval import PLAIN_ADAM
 from lengthwise.training import Hyperparameters
 
 LISTS = ("ema_powers", "bias_powers")
 """Hyper-parameters that are several values already: they are the same for all models."""
-
-RETRIEVAL = Hyperparameters(
-    learning_rate=1e-3, weight_decay=1e-3, beta2=0.999, clip=0.0, warmup=0,
-    ema_powers=(), bias_powers=(),
-)  # fmt: skip
-"""Plain Adam as in arXiv 2410.01104: what set readers are trained with unless told otherwise."""
 
 
 def _grid_field(name: str, kind: Any, default: Any, help: str) -> tuple[str, Any, Any]:
@@ -56,7 +51,7 @@ if TYPE_CHECKING:
 else:
     Grid = _grid("Grid", Hyperparameters())
     # A set reader embeds no tokens.
-    RetrievalGrid = _grid("RetrievalGrid", RETRIEVAL, left_out=("dropout_embedding",))
+    RetrievalGrid = _grid("RetrievalGrid", PLAIN_ADAM, left_out=("dropout_embedding",))
 
 
 def members(grid: Grid, seeds: range) -> tuple[Hyperparameters, ...]:

@@ -19,6 +19,13 @@ from lengthwise.training import Hyperparameters, Trainer, build_fleet
 
 TEST_LENGTHS = tuple(2**power for power in range(4, 15))
 
+PLAIN_ADAM = Hyperparameters(
+    learning_rate=1e-3, weight_decay=1e-3, beta2=0.999, clip=0.0, warmup=0,
+    ema_powers=(), bias_powers=(),
+)  # fmt: skip
+"""What set readers are trained with unless told otherwise: the rates of arXiv 2410.01104, and
+nothing else done to the updates."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RetrievalRecipe(ABC):

@@ -1,12 +1,12 @@
 """The runs behind the claims on argmax retrieval and dictionary lookup."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from lengthwise.claims import PlannedRun, Scale
 from lengthwise.models.attention import NormPlace
 from lengthwise.runs import ArgmaxRetrievalRecipe, DictionaryLookupRecipe
-from lengthwise.runs.retrieval import TEST_LENGTHS, RetrievalRecipe
-from lengthwise.training import Hyperparameters
+from lengthwise.runs.retrieval import PLAIN_ADAM, TEST_LENGTHS, RetrievalRecipe
 
 SHELF = "retrieval"
 """Experiments that train the same set readers share their runs."""
@@ -68,17 +68,6 @@ ABLATION_SIZES: dict[Scale, Size] = {
 """More variants, so fewer steps. Ours."""
 
 
-def members(seeds: int) -> tuple[Hyperparameters, ...]:
-    """Adam at 1e-3 with weight decay 1e-3; nothing else is done to the updates."""
-    return tuple(
-        Hyperparameters(
-            seed=seed, learning_rate=1e-3, weight_decay=1e-3, beta2=0.999, clip=0.0, warmup=0,
-            ema_powers=(), bias_powers=(),
-        )
-        for seed in range(seeds)
-    )  # fmt: skip
-
-
 def plan(
     size: Size, tasks: tuple[str, ...] = tuple(TASKS), variants: tuple[str, ...] = MAIN
 ) -> dict[str, PlannedRun]:
@@ -108,4 +97,5 @@ def _planned(task: str, name: str, size: Size) -> PlannedRun:
         # The adaptive temperature is for an ordinary model that was trained without it.
         test_weigh="adaptive" if (task, name) == ("argmax", BASELINE) else "softmax",
     )
-    return PlannedRun(recipe, members(size.seeds))
+    members = tuple(replace(PLAIN_ADAM, seed=seed) for seed in range(size.seeds))
+    return PlannedRun(recipe, members)
