@@ -16,6 +16,7 @@ from lengthwise.papers.vanishing_variance.retrieval import (
     VARIANTS,
     plan,
 )
+from lengthwise.report.findings import findings_table
 
 NAMES = ("figure-2", "figure-3", "figure-4", "table-argmax", "table-dictionary", "table-adaptive")
 
@@ -54,6 +55,14 @@ def test_pictures_and_tables_show_what_was_measured(quick: Reproduction) -> None
     ]
     for table in quick.tables:
         assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_all_findings_fit_one_table(quick: Reproduction) -> None:
+    table = findings_table(quick.verdicts)
+    assert len(table) == sum(len(verdict.findings) for verdict in quick.verdicts)
+    headline = table.row(0, named=True)
+    assert headline["estimate"] == quick.verdicts[0].headline.estimate.mean
+    assert headline["outcome"] == quick.verdicts[0].headline.outcome
 
 
 def test_runs_are_shared_and_not_trained_again(quick: Reproduction, out: Path) -> None:

@@ -40,6 +40,7 @@ class Reproduce:
         from lengthwise.errors import require
         from lengthwise.files import write_text, write_with
         from lengthwise.papers import CLAIMS, find_claims
+        from lengthwise.report.findings import findings_table
         from lengthwise.report.numbers import number
         from lengthwise.report.page import page
         from lengthwise.runs import Interrupted
@@ -63,6 +64,8 @@ class Reproduce:
         for table in done.tables:
             frame = polars.DataFrame(table.rows, schema=list(table.columns), orient="row")
             write_with(path.with_name(f"{path.stem}-{table.name}.csv"), frame.write_csv)
+        findings = findings_table(done.verdicts)
+        write_with(path.with_name(f"{path.stem}-findings.csv"), findings.write_csv)
         write_text(path, page(done, quoted(command_line())))
         for verdict in done.verdicts:
             low, high = verdict.headline.estimate.low, verdict.headline.estimate.high
