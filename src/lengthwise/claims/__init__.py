@@ -6,13 +6,15 @@ from lengthwise.claims._base import (
     Finding,
     Picture,
     PlannedRun,
+    PlannedSearch,
     Results,
     Scale,
     Section,
+    Table,
     Verdict,
 )
 from lengthwise.claims.reproduce import Reproduction, reproduce
-from lengthwise.claims.statistics import Estimate, estimate, every
+from lengthwise.claims.statistics import Estimate, bootstrap, estimate, every, p_value
 
 __all__ = [
     "Claim",
@@ -21,12 +23,16 @@ __all__ = [
     "Finding",
     "Picture",
     "PlannedRun",
+    "PlannedSearch",
     "Reproduction",
     "Results",
     "Scale",
     "Section",
+    "Table",
     "Verdict",
+    "bootstrap",
     "estimate",
     "every",
+    "p_value",
     "reproduce",
 ]

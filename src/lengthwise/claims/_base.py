@@ -9,6 +9,7 @@ import polars
 
 from lengthwise.claims.statistics import Estimate
 from lengthwise.runs import Recipe
+from lengthwise.search import SearchFolder, Space
 from lengthwise.training import Hyperparameters
 
 Scale = Literal["quick", "laptop", "paper"]
@@ -24,8 +25,17 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
+class PlannedSearch:
+    """The search that an experiment rests on."""
+
+    space: Space
+    trials: int
+    seed: int = 0
+
+
+@dataclass(frozen=True)
 class Results:
-    """What an experiment gave: its plan, and a table of measures per run."""
+    """What an experiment gave: its plan, a table of measures per run, and its search."""
 
     scale: Scale
     plan: Mapping[str, PlannedRun]
@@ -34,6 +44,8 @@ class Results:
     """Where the experiment keeps its files; each run lies in a folder of its label."""
     model: str | None = None
     """Which model to probe instead of the experiment's own, where it probes one."""
+    search: SearchFolder | None = None
+    """The experiment's search, if it has one."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,17 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Table:
+    """Numbers as a reader wants them, cell by cell; the first column names the rows."""
+
+    name: str
+    """Such as `accuracy`: also the name of its file."""
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
 class Section:
     """What a report says about one experiment."""
 
@@ -54,17 +77,23 @@ class Section:
     pictures: Sequence[Picture]
     notes: Sequence[str]
     """What a reader must know to judge the numbers, such as which values are ours."""
+    tables: Sequence[Table] = ()
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What several claims rest on: runs to train, or nothing but computation."""
+    """What several claims rest on: runs to train, a search, or nothing but computation."""
 
     name: str
     plan: Callable[[Scale], dict[str, PlannedRun]]
     """The runs by label, at a scale; empty where the evidence is computed without training."""
     section: Callable[[Results], Section]
     """Its part of the report."""
+    shelf: str | None = None
+    """The folder of its runs, if not its name: experiments that have it in common share runs of the
+    same label, each of which is then trained once."""
+    search: Callable[[Scale], PlannedSearch] | None = None
+    """The search that it rests on, at a scale."""
     large: bool = False
     """Whether it computes with large models; small ones are slower on more than one thread."""
 
@@ -123,6 +152,8 @@ class Claim:
     """The findings for and against it; the first one is quoted."""
     pictures: Callable[[Results], Sequence[Picture]] = lambda results: ()
     """Pictures of its own, shown after those of the experiment."""
+    tables: Callable[[Results], Sequence[Table]] = lambda results: ()
+    """Tables of its own, shown after those of the experiment."""
 
     def judge(self, results: Results) -> Verdict:
         """Test the claim on what its experiment gave."""

@@ -12,14 +12,18 @@ from lengthwise.claims._base import (
     Experiment,
     Picture,
     PlannedRun,
+    PlannedSearch,
     Results,
     Scale,
     Section,
+    Table,
     Verdict,
 )
 from lengthwise.errors import InputError
-from lengthwise.runs import RunFolder, execute_all
+from lengthwise.runs import Interrupted, Progress, RunFolder, execute_all
 from lengthwise.runs.execute import Report
+from lengthwise.search import SearchFolder, search
+from lengthwise.search.run import Progress as SearchProgress
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,11 @@ class Reproduction:
     def pictures(self) -> list[Picture]:
         """The pictures of all sections, in the order of the page."""
         return [picture for section in self.sections for picture in section.pictures]
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables of all sections, in the order of the page."""
+        return [table for section in self.sections for table in section.tables]
 
 
 def reproduce(
@@ -58,7 +67,9 @@ def reproduce(
     """
     experiments = {claim.experiment.name: claim.experiment for claim in claims}
     plans = {name: experiment.plan(scale) for name, experiment in experiments.items()}
-    places = {name: out / name / scale for name in experiments}
+    places = {
+        name: out / (experiment.shelf or name) / scale for name, experiment in experiments.items()
+    }
     for place in places.values():
         place.mkdir(parents=True, exist_ok=True)
     folders = {
@@ -66,7 +77,12 @@ def reproduce(
         for name, plan in plans.items()
         for label, run in plan.items()
     }
-    execute_all([folder.path for folder in folders.values()], report)
+    execute_all(list(dict.fromkeys(folder.path for folder in folders.values())), report)
+    searches = {
+        name: _searched(places[name] / "search", experiment.search(scale), command, report)
+        for name, experiment in experiments.items()
+        if experiment.search is not None
+    }
     results = {
         name: Results(
             scale,
@@ -74,6 +90,7 @@ def reproduce(
             {label: folders[name, label].table() for label in plan},
             places[name],
             model,
+            searches.get(name),
         )
         for name, plan in plans.items()
     }
@@ -88,7 +105,7 @@ def reproduce(
         scale,
         tuple(verdicts[claim.name] for claim in claims),
         tuple(sections),
-        tuple(folders.values()),
+        tuple({folder.path: folder for folder in folders.values()}.values()),
     )
 
 
@@ -104,8 +121,29 @@ def _threads(experiment: Experiment) -> Iterator[None]:
 
 def _section(experiment: Experiment, claims: Sequence[Claim], results: Results) -> Section:
     section = experiment.section(results)
-    own = (picture for claim in claims for picture in claim.pictures(results))
-    return replace(section, pictures=(*section.pictures, *own))
+    pictures = (picture for claim in claims for picture in claim.pictures(results))
+    tables = (table for claim in claims for table in claim.tables(results))
+    return replace(
+        section,
+        pictures=(*section.pictures, *pictures),
+        tables=(*section.tables, *tables),
+    )
+
+
+def _searched(
+    path: Path, planned: PlannedSearch, command: Sequence[str], report: Report
+) -> SearchFolder:
+    """The search at `path`, run to the number of trials that are planned."""
+
+    def pass_on(progress: SearchProgress) -> None:
+        report(Progress("search (trials)", progress.done, progress.trials, float("nan"), 0))
+
+    try:
+        return search(
+            planned.space, planned.trials, path, seed=planned.seed, command=command, report=pass_on
+        )
+    except KeyboardInterrupt:
+        raise Interrupted from None
 
 
 def _folder(path: Path, run: PlannedRun, command: Sequence[str]) -> RunFolder:

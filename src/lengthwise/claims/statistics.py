@@ -25,10 +25,11 @@ class Estimate:
 def estimate(values: Sequence[float]) -> Estimate:
     """Mean and 95 % interval of values that are independent of one another.
 
-    One value alone says nothing of its spread: its interval is infinite.
+    One value alone says nothing of its spread: its interval is infinite. So it is with none.
     """
     sample = np.asarray(values, dtype=np.float64)
-    count, mean = len(sample), float(sample.mean())
+    count = len(sample)
+    mean = float(sample.mean()) if count else math.nan
     if count < 2:
         return Estimate(mean, -math.inf, math.inf, count)
     error = float(sample.std(ddof=1)) / math.sqrt(count)
@@ -46,23 +47,42 @@ def every(values: Sequence[float]) -> Estimate:
     return Estimate(float(sample.mean()), low, high, len(sample))
 
 
+def bootstrap(values: Sequence[float], resamples: int = 10_000, seed: int = 0) -> Estimate:
+    """The mean and its 95 % interval from resampling the values with replacement."""
+    sample = np.asarray(values, dtype=np.float64)
+    chosen = np.random.default_rng(seed).integers(len(sample), size=(resamples, len(sample)))
+    low, high = np.quantile(sample[chosen].mean(1), (0.025, 0.975))
+    return Estimate(float(sample.mean()), float(low), float(high), len(sample))
+
+
+def p_value(values: Sequence[float]) -> float:
+    """How likely a mean this far from 0 would be by chance: Student's t test, two-sided."""
+    sample = np.asarray(values, dtype=np.float64)
+    count, error = len(sample), float(sample.std(ddof=1)) / math.sqrt(len(sample))
+    if error == 0:
+        return float(sample.mean() == 0)
+    return 1 - 2 * _mass_between_zero_and(abs(float(sample.mean())) / error, count - 1)
+
+
 @cache
 def student_t(probability: float, freedom: int) -> float:
     """The quantile of Student's t distribution above its median, by bisection of its integral."""
-    constant = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
-    constant /= math.sqrt(freedom * math.pi)
-
-    def mass_between_zero_and(bound: float) -> float:
-        # With x = sqrt(freedom) tan(angle) the integrand is a power of a cosine: smooth, bounded.
-        angles, step = np.linspace(0.0, math.atan(bound / math.sqrt(freedom)), 2001, retstep=True)
-        heights = np.cos(angles) ** (freedom - 1)
-        simpson = heights[0] + heights[-1] + 4 * heights[1:-1:2].sum() + 2 * heights[2:-1:2].sum()
-        return float(constant * math.sqrt(freedom) * simpson * step / 3)
-
     low, high = 0.0, 1e4
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (
-            (middle, high) if mass_between_zero_and(middle) < probability - 0.5 else (low, middle)
+            (middle, high)
+            if _mass_between_zero_and(middle, freedom) < probability - 0.5
+            else (low, middle)
         )
     return (low + high) / 2
+
+
+def _mass_between_zero_and(bound: float, freedom: int) -> float:
+    constant = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+    constant /= math.sqrt(freedom * math.pi)
+    # With x = sqrt(freedom) tan(angle) the integrand is a power of a cosine: smooth, bounded.
+    angles, step = np.linspace(0.0, math.atan(bound / math.sqrt(freedom)), 2001, retstep=True)
+    heights = np.cos(angles) ** (freedom - 1)
+    simpson = heights[0] + heights[-1] + 4 * heights[1:-1:2].sum() + 2 * heights[2:-1:2].sum()
+    return float(constant * math.sqrt(freedom) * simpson * step / 3)

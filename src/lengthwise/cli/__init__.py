@@ -19,12 +19,32 @@ COMMANDS = {
         "TrainSetComplement",
         "Train a fleet of minimal transformers",
     ),
+    "train argmax-retrieval": (
+        "train",
+        "TrainArgmaxRetrieval",
+        "Train set readers to find the item of the highest priority",
+    ),
+    "train dictionary-lookup": (
+        "train",
+        "TrainDictionaryLookup",
+        "Train set readers to look up the value of a key",
+    ),
     "resume": ("resume", "Resume", "Go on with a run that was stopped"),
     "show": ("show", "Show", "Print what a run measured, and plot it"),
     "reproduce": ("reproduce", "Reproduce", "Test the claims of a paper and write a page about it"),
+    "search set-complement": (
+        "search",
+        "SearchSetComplement",
+        "Train thousands of small transformers with random hyper-parameters",
+    ),
+    "search run": ("search", "SearchRun", "Search a space of your own: any module and task"),
+    "search status": ("search", "SearchStatus", "How far a search is, and its best trials"),
+    "search export": ("search", "SearchExport", "A search as Parquet, CSV or an Optuna study"),
     "certify": ("certify", "Certify", "The exact worst case of a trained model at every length"),
     "probe": ("probe", "Probe", "What attention does in a Hugging Face model as inputs grow"),
     "average": ("average", "Average", "Average a series of checkpoints (EMA, BEMA)"),
+    "othello generate": ("othello", "Generate", "Write random Othello games to a folder"),
+    "othello show": ("othello", "Show", "Draw the board after the moves of a transcript"),
 }
 """Command: module in this folder, class in it, what it does."""
 

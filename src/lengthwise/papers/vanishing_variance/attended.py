@@ -1,12 +1,13 @@
 """What single models do with sets of many sizes: the samples behind figures 2 and 4."""
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from lengthwise.claims import Experiment, Results
+from lengthwise.claims import Claim, Experiment, Finding, Picture, Results
 from lengthwise.measures.retrieval import LARGEST_WEIGHTS, read_sets
 from lengthwise.papers.vanishing_variance import retrieval_readings as read
 from lengthwise.papers.vanishing_variance import retrieval_section as shown
@@ -16,6 +17,7 @@ from lengthwise.papers.vanishing_variance.retrieval import (
     NORM,
     SHELF,
     TASKS,
+    TITLES,
     label,
     plan,
 )
@@ -34,13 +36,36 @@ EXAMPLES = 32
 SAMPLES = 512
 """Sets per length behind figure 2. Ours."""
 
-SHIFT = Experiment(
-    "retrieval-shift",
-    lambda scale: plan(MAIN_SIZES[scale], variants=COMPARED),
-    shown.section("What attention gives out as sets grow", list(TASKS)),
-    shelf=SHELF,
-)
-"""Baseline and LayerNorm on both tasks."""
+SHIFT = {
+    task: Experiment(
+        f"retrieval-shift-{task}",
+        lambda scale, task=task: plan(MAIN_SIZES[scale], (task,), COMPARED),  # type: ignore[misc]
+        shown.section(f"What attention gives out as sets grow: {TITLES[task]}", [task]),
+        shelf=SHELF,
+    )
+    for task in TASKS
+}
+"""Baseline and LayerNorm, by task."""
+
+
+def claim_per_task(
+    figure: str,
+    sentence: str,
+    evidence: Callable[[Results, str], Sequence[Finding]],
+    pictures: Callable[[Results, str], Sequence[Picture]],
+) -> tuple[Claim, ...]:
+    """What a figure claims, for each task on its own: it may hold on one and fail on the other."""
+    return tuple(
+        Claim(
+            name=f"vanishing-variance/{figure}{'' if task == 'argmax' else f'-{task}'}",
+            sentence=sentence.format(task=TITLES[task]),
+            source=f"arXiv 2504.02827, {figure.replace('-', ' ')}",
+            experiment=SHIFT[task],
+            evidence=lambda results, task=task: evidence(results, task),  # type: ignore[misc]
+            pictures=lambda results, task=task: pictures(results, task),  # type: ignore[misc]
+        )
+        for task in TASKS
+    )
 
 
 def features(results: Results, task: str, variant: str) -> dict[int, Tensor]:

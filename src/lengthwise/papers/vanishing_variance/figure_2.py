@@ -5,10 +5,15 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from lengthwise.claims import Claim, Finding, Picture, Results, estimate
+from lengthwise.claims import Finding, Picture, Results, estimate
 from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance.attended import COMPARED, FEATURES, SHIFT, features
-from lengthwise.papers.vanishing_variance.retrieval import BASELINE, NORM, TASKS, TITLES, VARIANTS
+from lengthwise.papers.vanishing_variance.attended import (
+    COMPARED,
+    FEATURES,
+    claim_per_task,
+    features,
+)
+from lengthwise.papers.vanishing_variance.retrieval import BASELINE, NORM, TITLES, VARIANTS
 from lengthwise.papers.vanishing_variance.retrieval_section import LINES
 from lengthwise.report.style import as_svg, house_style, new_figure
 
@@ -19,33 +24,29 @@ SMALLEST_FALL = 0.1
 """A variance that falls more slowly than as 1/N^0.1 would hardly matter. Ours."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results, task: str) -> Sequence[Finding]:
     """How fast the features' variance over sets falls: without the norm decides."""
     rate = "rate k at which the variance of a feature over sets falls, as 1/N^k"
     return [
-        *(
-            Finding(
-                f"{rate}: {VARIANTS[BASELINE].title}, {TITLES[task]}",
-                estimate(read.fall(results, task, BASELINE, "feature_variance_before")),
-                SMALLEST_FALL,
-            )
-            for task in TASKS
+        Finding(
+            f"{rate}: {VARIANTS[BASELINE].title}",
+            estimate(read.fall(results, task, BASELINE, "feature_variance_before")),
+            SMALLEST_FALL,
         ),
         *(
             Finding(
-                f"{rate}: {VARIANTS[NORM].title}, {place} the norm, {TITLES[task]}",
+                f"{rate}: {VARIANTS[NORM].title}, {place} the norm",
                 estimate(read.fall(results, task, NORM, f"feature_variance_{place}")),
                 SMALLEST_FALL,
                 decides=False,
             )
-            for task in TASKS
             for place in ("before", "after")
         ),
     ]
 
 
-def pictures(results: Results) -> list[Picture]:
-    """A figure per task."""
+def pictures(results: Results, task: str) -> list[Picture]:
+    """The figure with its words."""
     return [
         Picture(
             as_svg(draw(results, task)),
@@ -54,7 +55,6 @@ def pictures(results: Results) -> list[Picture]:
             "the number of items. Above without a norm, below with LayerNorm.",
             f"Quantiles of five features against the number of items, {TITLES[task]}",
         )
-        for task in TASKS
     ]
 
 
@@ -88,14 +88,10 @@ def draw(results: Results, task: str) -> "Figure":
         return figure
 
 
-FIGURE_2 = Claim(
-    name="vanishing-variance/figure-2",
-    sentence=(
-        "In a trained model the variance of single features of the attention output falls as its "
-        "input grows."
-    ),
-    source="arXiv 2504.02827, figure 2",
-    experiment=SHIFT,
-    evidence=evidence,
-    pictures=pictures,
+FIGURE_2 = claim_per_task(
+    "figure-2",
+    "In a model trained on {task}, the variance of single features of the attention output falls "
+    "as its input grows.",
+    evidence,
+    pictures,
 )

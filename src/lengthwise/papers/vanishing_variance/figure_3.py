@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars
 
-from lengthwise.claims import Claim, Finding, Picture, Results, estimate
+from lengthwise.claims import Finding, Picture, Results, estimate
 from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance.attended import COMPARED, SHIFT
-from lengthwise.papers.vanishing_variance.retrieval import BASELINE, NORM, TASKS, TITLES, VARIANTS
+from lengthwise.papers.vanishing_variance.attended import COMPARED, claim_per_task
+from lengthwise.papers.vanishing_variance.retrieval import BASELINE, NORM, TITLES, VARIANTS
 from lengthwise.papers.vanishing_variance.retrieval_section import LINES
 from lengthwise.report.lengths import Curve, draw_by_length
 from lengthwise.report.style import as_svg, house_style, new_figure
@@ -43,25 +43,22 @@ def _with_trained(results: Results, task: str, variant: str, measure: str) -> po
     return rows.join(own, on="seed", maintain_order="left")
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results, task: str) -> Sequence[Finding]:
     """Both shifts at the longest sets, without the norm over with it, seed by seed."""
-    longest = read.lengths(results)[-1]
+    trained, longest = read.recipe_of(results).train_length, read.lengths(results)[-1]
+    seeds = read.learned(results, task, COMPARED)
     findings = []
-    for task in TASKS:
-        seeds = read.learned(results, task, COMPARED)
-        for words, shift in (("global mean drifts", drift), ("global variance changes", _change)):
-            baseline, norm = (
-                _at(shift(results, task, variant), longest) for variant in (BASELINE, NORM)
+    for words, shift in (("global variance changes", _change), ("global mean drifts", drift)):
+        baseline, norm = (
+            _at(shift(results, task, variant), longest) for variant in (BASELINE, NORM)
+        )
+        findings.append(
+            Finding(
+                f"how far the {words} from {trained} to {longest} items, baseline / LayerNorm",
+                estimate([math.log(baseline[seed] / norm[seed]) for seed in seeds]).exp(),
+                SMALLEST_FACTOR,
             )
-            ratios = [math.log(baseline[seed] / norm[seed]) for seed in seeds]
-            findings.append(
-                Finding(
-                    f"how far the {words} from {read.recipe_of(results).train_length} to {longest} "
-                    f"items on {TITLES[task]}, baseline / LayerNorm",
-                    estimate(ratios).exp(),
-                    SMALLEST_FACTOR,
-                )
-            )
+        )
     return findings
 
 
@@ -76,47 +73,45 @@ def _at(rows: polars.DataFrame, length: int) -> dict[int, float]:
     return dict(zip(rows["seed"].to_list(), rows["value"].to_list(), strict=True))
 
 
-def pictures(results: Results) -> list[Picture]:
-    """The figure, for both tasks."""
+def pictures(results: Results, task: str) -> list[Picture]:
+    """The figure with its words."""
     return [
         Picture(
-            as_svg(draw(results)),
-            "Left: how far the mean over all features of what the answer is made of has moved from "
-            "its value at the longest training length, divided by the variance there. Right: what "
-            "is left of that variance. Means over seeds with 95 % bands.",
-            "Drift of the global mean and decay of the global variance, by number of items",
+            as_svg(draw(results, task)),
+            f"On {TITLES[task]}. Left: how far the mean over all features of what the answer is "
+            "made of has moved from its value at the longest training length, divided by the "
+            "variance there. Right: what is left of that variance. Means over seeds with 95 % "
+            "bands.",
+            f"Drift of the global mean and decay of the global variance, {TITLES[task]}",
         )
     ]
 
 
-def draw(results: Results) -> "Figure":
-    """A row per task; drift left, variance right."""
+def draw(results: Results, task: str) -> "Figure":
+    """Drift left, variance right."""
     trained, lengths = read.recipe_of(results).train_length, read.lengths(results)
     with house_style():
-        figure = new_figure(10.4, 3.5 * len(TASKS))
-        for row, task in zip(figure.subplots(len(TASKS), 2), TASKS, strict=True):
-            for axes, table, ylabel in (
-                (row[0], drift, "drift of the global mean"),
-                (row[1], variance_left, "global variance left"),
-            ):
-                curves = {
-                    VARIANTS[variant].title: Curve(table(results, task, variant), *LINES[variant])
-                    for variant in COMPARED
-                }
-                draw_by_length(axes, curves, trained, lengths, ylabel)
-                axes.set_xlabel("number of items")
-                axes.set_title(TITLES[task].capitalize(), pad=20)
-            row[0].set_ylim(bottom=0)
-            row[1].set_yscale("log")
-            row[0].legend(loc="upper left")
+        figure = new_figure(10.4, 3.7)
+        left, right = figure.subplots(1, 2)
+        for axes, table, ylabel in (
+            (left, drift, "drift of the global mean"),
+            (right, variance_left, "global variance left"),
+        ):
+            curves = {
+                VARIANTS[variant].title: Curve(table(results, task, variant), *LINES[variant])
+                for variant in COMPARED
+            }
+            draw_by_length(axes, curves, trained, lengths, ylabel)
+            axes.set_xlabel("number of items")
+        left.set_ylim(bottom=0)
+        right.set_yscale("log")
+        left.legend(loc="upper left")
         return figure
 
 
-FIGURE_3 = Claim(
-    name="vanishing-variance/figure-3",
-    sentence="LayerNorm after attention reduces the shift of the attention output's distribution.",
-    source="arXiv 2504.02827, figure 3",
-    experiment=SHIFT,
-    evidence=evidence,
-    pictures=pictures,
+FIGURE_3 = claim_per_task(
+    "figure-3",
+    "LayerNorm after attention reduces the shift of the attention output's distribution on {task}.",
+    evidence,
+    pictures,
 )

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lengthwise.claims import Claim, Finding, Picture, Results, estimate
+from lengthwise.claims import Finding, Picture, Results, estimate
 from lengthwise.papers.vanishing_variance import retrieval_readings as read
 from lengthwise.papers.vanishing_variance.attended import (
     COMPARED,
     EXAMPLES,
-    SHIFT,
+    claim_per_task,
     largest_weights,
     shown_lengths,
 )
-from lengthwise.papers.vanishing_variance.retrieval import BASELINE, NORM, TASKS, TITLES, VARIANTS
+from lengthwise.papers.vanishing_variance.retrieval import BASELINE, NORM, TITLES, VARIANTS
 from lengthwise.report.style import as_svg, house_style, new_figure
 
 if TYPE_CHECKING:
@@ -24,26 +24,25 @@ SMALLEST_FACTOR = 1.05
 PANELS = 6
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results, task: str) -> Sequence[Finding]:
     """The largest weight with the norm over that without, seed by seed, where the model breaks."""
     return [
         Finding(
-            f"{words}, LayerNorm / baseline, on {TITLES[task]} at {length} items",
+            f"{words}, LayerNorm / baseline, at {length} items",
             estimate(read.log_ratios(results, task, NORM, BASELINE, measure, length)).exp(),
             SMALLEST_FACTOR,
-            decides=measure == "largest_weight" and place == 0,
+            decides=measure == "largest_weight",
         )
         for measure, words in (
             ("largest_weight", "largest attention weight"),
             ("right_weight", "attention weight on the right item"),
         )
-        for task in TASKS
-        for place, length in enumerate(read.breaking_lengths(results, task))
+        for length in read.breaking_lengths(results, task)
     ]
 
 
-def pictures(results: Results) -> list[Picture]:
-    """A figure per task."""
+def pictures(results: Results, task: str) -> list[Picture]:
+    """The figure with its words."""
     return [
         Picture(
             as_svg(draw(results, task)),
@@ -52,7 +51,6 @@ def pictures(results: Results) -> list[Picture]:
             "below with LayerNorm.",
             f"Heat maps of the largest attention weights by number of items, {TITLES[task]}",
         )
-        for task in TASKS
     ]
 
 
@@ -77,11 +75,9 @@ def draw(results: Results, task: str) -> "Figure":
         return figure
 
 
-FIGURE_4 = Claim(
-    name="vanishing-variance/figure-4",
-    sentence="With LayerNorm after attention the attention weights disperse less.",
-    source="arXiv 2504.02827, figure 4",
-    experiment=SHIFT,
-    evidence=evidence,
-    pictures=pictures,
+FIGURE_4 = claim_per_task(
+    "figure-4",
+    "With LayerNorm after attention the attention weights disperse less on {task}.",
+    evidence,
+    pictures,
 )

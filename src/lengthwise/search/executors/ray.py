@@ -1,0 +1,135 @@
+"""A Ray cluster: one that runs already, by its address, or one on this machine."""
+
+import socket
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lengthwise.errors import InputError, require
+from lengthwise.search.executors._base import Done
+from lengthwise.search.packing import Chunk
+from lengthwise.search.work import Work
+
+ANSWER_SECONDS = 5.0
+"""How long an address may take to answer."""
+
+WAIT_SECONDS = 0.5
+
+_FRAME, _SETTINGS = 9, 4
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0])
+"""How an HTTP/2 connection begins (RFC 9113); Ray speaks gRPC, so it answers with its settings."""
+
+
+class RayExecutor:
+    """Trains on a Ray cluster, one fleet per core, one thread each.
+
+    Records come back through Ray, and the process that started the search writes them: nodes need
+    neither a disk in common nor the file that defines the space.
+    """
+
+    name = "ray"
+
+    def __init__(self, address: str = "local", workers: int | None = None) -> None:
+        """Say which cluster.
+
+        Args:
+            address: `host:port` of a cluster, `auto` for the one this machine belongs to, or
+                `local` for a new one on this machine.
+            workers: Cores of a new local cluster (default: all).
+        """
+        require(workers is None or workers >= 1, "workers", workers, "at least 1")
+        _import_ray()
+        if address not in ("local", "auto"):
+            _require_answer(address)
+        self.address = address
+        self.workers = workers
+
+    def run(self, work: Work, chunks: Sequence[Chunk]) -> Iterator[Done | None]:
+        """Work on all chunks; see `Executor`. Ray does again what a lost node was doing."""
+        ray = _import_ray()
+        ours = not ray.is_initialized()
+        if ours:
+            self._connect(ray)
+        try:
+            yield from _run(ray, work, chunks)
+        finally:
+            if ours:
+                ray.shutdown()
+
+    def _connect(self, ray: Any) -> None:
+        settings: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+        if self.address == "local":
+            settings |= {"num_cpus": self.workers, "include_dashboard": False}
+        try:
+            ray.init(address=self.address, **settings)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise InputError(
+                f"ray = {self.address!r}: expected the address of a Ray cluster ({reason})"
+            ) from error
+
+
+def _run(ray: Any, work: Work, chunks: Sequence[Chunk]) -> Iterator[Done | None]:
+    # No limit on retries: a task that fails because its node is gone has done nothing wrong.
+    remote = ray.remote(num_cpus=1, max_retries=-1)(_do)
+    shared = ray.put(work)
+    waiting = deque(chunks)
+    running: dict[Any, Chunk] = {}
+    try:
+        while waiting or running:
+            # Two per core keep every core busy without burying the cluster under tasks.
+            cores = int(ray.cluster_resources().get("CPU", 1))
+            while waiting and len(running) < 2 * cores:
+                chunk = waiting.popleft()
+                running[remote.remote(shared, chunk.trials)] = chunk
+            ready, _ = ray.wait(list(running), num_returns=1, timeout=WAIT_SECONDS)
+            for reference in ready:
+                chunk = running.pop(reference)
+                try:
+                    records = ray.get(reference)
+                except ray.exceptions.RayTaskError as error:
+                    reason = str(error.cause).splitlines()[0]
+                    raise InputError(
+                        f"trials {chunk.trials}: {type(error.cause).__name__}: {reason}"
+                    ) from error
+                yield Done(chunk, records)
+            if not ready:
+                yield None
+    finally:
+        for reference in running:
+            ray.cancel(reference, force=True)
+
+
+def _do(work: Work, trials: tuple[int, ...]) -> list[bytes]:
+    import torch
+
+    torch.set_num_threads(1)
+    return work.do(trials)
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError(
+            "executor = 'ray': needs Ray; install it with: pip install 'lengthwise[ray]'"
+        ) from error
+    return ray
+
+
+def _require_answer(address: str) -> None:
+    """Raise at once where nobody listens; Ray itself would try for a minute."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    expected = "host:port, auto or local"
+    require(bool(colon) and port.isdigit() and bool(host), "ray", address, expected)
+    try:
+        with socket.create_connection((host, int(port)), ANSWER_SECONDS) as connection:
+            connection.sendall(_GREETING)
+            answer = connection.recv(_FRAME, socket.MSG_WAITALL)
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            f"ray = {address!r}: nobody answers there ({error}): expected the address of a running "
+            "Ray cluster"
+        ) from error
+    speaks = len(answer) == _FRAME and answer[3] == _SETTINGS
+    require(speaks, "ray", address, "the address of a Ray cluster: what answers there is none")

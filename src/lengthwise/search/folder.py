@@ -1,0 +1,218 @@
+"""A search on disk: a folder that explains itself and that the same command goes on with.
+
+search.json       what is searched, with which seed, how many trials were asked for, by which code
+space.py          the file that defined the space, if one did
+shards/N.shard    the records of trials that are done; each start of the search writes its own
+log.txt           what happened when
+lock              held by the process that writes
+"""
+
+import fcntl
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import polars
+
+from lengthwise.errors import InputError, require
+from lengthwise.files import write_text
+from lengthwise.runs.version import code_version
+from lengthwise.search.records import Buffer, trial_number
+from lengthwise.search.shards import ShardWriter, read_shard, shards
+from lengthwise.search.space import Space
+from lengthwise.search.table import length_table, trial_table
+
+FORMAT = 1
+"""Rises when a search folder of an older version can no longer be read."""
+
+
+class SearchFolder:
+    """One search's folder: `create_or_open` it to go on with it, `open` it to read it."""
+
+    def __init__(self, path: Path, description: dict[str, Any]) -> None:
+        """Use `create_or_open` or `open` instead."""
+        self.path = path
+        self.description = description
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a search folder to read it."""
+        file = path / "search.json"
+        require(file.is_file(), "search", str(path), "a search folder, with a search.json in it")
+        try:
+            description = json.loads(file.read_text(encoding="utf-8"))
+            found = description["format"]
+            expected = f"{FORMAT} (another version wrote it)"
+            require(found == FORMAT, f"format of {file}", found, expected)
+            _ = description["seed"], description["space"], description["asked"]
+            return cls(path, description)
+        except InputError:
+            raise
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{file} is damaged: expected the JSON of a search") from error
+
+    @classmethod
+    def create_or_open(cls, path: Path, space: Space, seed: int, command: Sequence[str]) -> Self:
+        """The search of `space` and `seed` at `path`, made if it is not there yet."""
+        if (path / "search.json").exists():
+            folder = cls.open(path)
+            folder._require_same(space, seed)
+            return folder
+        if path.exists() and any(path.iterdir()):
+            raise InputError(
+                f"out = {str(path)!r}: expected a search folder, or a folder that does not exist "
+                "yet: this one holds other files"
+            )
+        try:
+            (path / "shards").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"out = {str(path)!r}: cannot be made: {error.strerror}") from error
+        description = {
+            "format": FORMAT,
+            "version": code_version(),
+            "command": list(command),
+            "created": _now(),
+            "seed": seed,
+            "space": space.describe(),
+            "asked": [],
+        }
+        if space.source is not None:
+            write_text(path / "space.py", space.source[1])
+        folder = cls(path, description)
+        folder._save()
+        return folder
+
+    @property
+    def seed(self) -> int:
+        """The search's seed."""
+        return int(self.description["seed"])
+
+    @property
+    def asked(self) -> list[int]:
+        """How many trials were asked for, each time that they became more."""
+        return list(self.description["asked"])
+
+    def ask(self, trials: int) -> list[range]:
+        """Note that `trials` are wanted; the trials as ranges, one per time that more were asked.
+
+        Trials of one range are packed together, so a search that is made larger leaves the fleets
+        of its earlier trials as they were.
+        """
+        asked = self.asked
+        least = asked[-1] if asked else 1
+        what = f"at least {least}" + (", as were asked for before" if asked else "")
+        require(trials >= least, "trials", trials, what)
+        if trials not in asked:
+            asked.append(trials)
+            self.description["asked"] = asked
+            self._save()
+        return [range(a, b) for a, b in zip([0, *asked], asked, strict=False)]
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the search for this process; another one that tries gets an error."""
+        with (self.path / "lock").open("w") as lock:
+            try:
+                # The system drops the lock when the process ends, however it ends.
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(
+                    f"search = {str(self.path)!r}: in use by another process; wait for it or end it"
+                ) from None
+            yield
+
+    def in_use(self) -> bool:
+        """Whether another process works on the search right now."""
+        try:
+            with self.held():
+                return False
+        except InputError:
+            return True
+
+    def writer(self) -> ShardWriter:
+        """A writer of a new shard."""
+        return ShardWriter(self.path / "shards")
+
+    def shards(self) -> list[Path]:
+        """The shards, oldest first."""
+        return shards(self.path / "shards")
+
+    def records(self) -> list[Buffer]:
+        """All records, in the order in which they were written."""
+        return [record for shard in self.shards() for record in read_shard(shard)]
+
+    def done(self) -> set[int]:
+        """The numbers of the trials that are recorded."""
+        found: set[int] = set()
+        for shard in self.shards():
+            for record in read_shard(shard):
+                number = trial_number(record)
+                if number in found:
+                    raise InputError(f"{shard}: trial {number} is recorded twice: remove the shard")
+                found.add(number)
+        return found
+
+    def table(self) -> polars.DataFrame:
+        """One row per trial and set of weights: hyper-parameters, means within and beyond."""
+        return trial_table(self.records())
+
+    def by_length(self) -> polars.DataFrame:
+        """One row per trial, set of weights and length, with a column per measure."""
+        return length_table(self.records())
+
+    def log(self, event: str) -> None:
+        """Add a line to the search's log."""
+        with (self.path / "log.txt").open("a", encoding="utf-8") as file:
+            file.write(f"{_now()} {event}\n")
+
+    def _save(self) -> None:
+        write_text(self.path / "search.json", json.dumps(self.description, indent=1) + "\n")
+
+    def _require_same(self, space: Space, seed: int) -> None:
+        """Raise unless the folder's search is the one that is asked for."""
+        if self.seed != seed:
+            raise InputError(
+                f"out = {str(self.path)!r}: holds a search with seed {self.seed}, not {seed}; "
+                "give that seed, or another folder"
+            )
+        difference = _difference(self.description["space"], space.describe())
+        if difference:
+            raise InputError(
+                f"out = {str(self.path)!r}: holds a search of another space: {difference}; give "
+                "that space, or another folder"
+            )
+        started, now = self.description["version"], code_version()
+        for part in ("lengthwise", "torch"):
+            if started[part] != now[part]:
+                raise InputError(
+                    f"out = {str(self.path)!r}: was started with {part} {started[part]}, and "
+                    f"{now[part]} is installed: its trials would not be comparable"
+                )
+
+
+def _difference(before: Any, now: Any, name: str = "") -> str:
+    """The first thing in which two descriptions differ, in words."""
+    if isinstance(before, dict) and isinstance(now, dict) and name in ("", *_NESTED):
+        keys = [*before, *(key for key in now if key not in before)]
+        if name == "defaults":  # a field that came or went is the code's doing, not the space's
+            keys = [key for key in keys if key in before and key in now]
+        for key in keys:
+            found = _difference(before.get(key, "absent"), now.get(key, "absent"), key)
+            if found:
+                return found
+        return ""
+    if before == now:
+        return ""
+    if name == "code":
+        return "the file that defines it has changed (space.py in the folder is the one it had)"
+    return f"{name} was {json.dumps(before)}, and is {json.dumps(now)}"
+
+
+_NESTED = ("hyperparameters", "defaults")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

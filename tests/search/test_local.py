@@ -1,0 +1,62 @@
+import multiprocessing
+
+import pytest
+from conformance.executor import SPACE, ExecutorConformance
+from search.small import Inline
+
+from lengthwise.errors import InputError
+from lengthwise.search import LocalExecutor
+from lengthwise.search.executors import Executor
+from lengthwise.search.packing import Chunk, pack
+from lengthwise.search.space import space_from_text
+from lengthwise.search.work import Work
+
+
+class TestLocalExecutor(ExecutorConformance):
+    def executor(self) -> Executor:
+        return LocalExecutor(1)
+
+
+class TestInlineExecutor(ExecutorConformance):
+    """The one that tests of searches use keeps to the same rules."""
+
+    def executor(self) -> Executor:
+        return Inline()
+
+
+def test_no_worker_outlives_it() -> None:
+    results = LocalExecutor(1).run(Work(SPACE, seed=0), pack(SPACE, 0, range(10)))
+    next(results)
+    assert len(multiprocessing.active_children()) == 1
+    results.close()  # type: ignore[attr-defined]
+    assert multiprocessing.active_children() == []
+
+
+DEADLY = """
+import os
+from dataclasses import dataclass
+from lengthwise.search import LogUniform, ModuleRecipe, Space
+from lengthwise.tasks import SetComplement
+
+@dataclass(frozen=True)
+class Deadly(ModuleRecipe):
+    task = SetComplement(6)
+    train_length: int = 3
+
+    def model(self, member):
+        os._exit(9)
+
+space = Space(Deadly, learning_rate=LogUniform(1e-3, 1e-1))
+"""
+
+
+@pytest.mark.slow
+def test_trials_that_kill_their_workers_are_given_up() -> None:
+    work = Work(space_from_text("deadly.py", DEADLY), seed=0)
+    with pytest.raises(InputError, match="trials 3: 3 worker processes in a row ended with exit"):
+        list(LocalExecutor(1).run(work, [Chunk((3,), 1)]))
+
+
+def test_workers_must_be_some() -> None:
+    with pytest.raises(InputError, match="workers = 0: expected at least 1"):
+        LocalExecutor(0)

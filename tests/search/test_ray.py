@@ -1,0 +1,99 @@
+"""The same search on a Ray cluster; a node that dies takes nothing with it."""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from search.small import Inline, small_space
+
+os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+ray = pytest.importorskip("ray")
+
+from conformance.executor import ExecutorConformance  # noqa: E402
+from ray.cluster_utils import Cluster  # noqa: E402
+
+from lengthwise.errors import InputError  # noqa: E402
+from lengthwise.search import RayExecutor, search  # noqa: E402
+from lengthwise.search.executors import Executor  # noqa: E402
+from lengthwise.search.run import Progress  # noqa: E402
+
+pytestmark = pytest.mark.xdist_group("ray")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes of one core each on this machine."""
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.add_node(num_cpus=1)
+    ray.init(address=made.address, logging_level="ERROR", log_to_driver=False)
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.mark.usefixtures("cluster")
+class TestRayExecutor(ExecutorConformance):
+    def executor(self) -> Executor:
+        return RayExecutor("auto")
+
+
+def test_a_lost_node_loses_no_trial(cluster: Any, tmp_path: Path) -> None:
+    space = small_space(steps=300)
+    told: list[Progress] = []
+    lost = []
+
+    def report(progress: Progress) -> None:
+        told.append(progress)
+        if not lost and progress.done > 0:
+            node = next(node for node in cluster.worker_nodes)
+            cluster.remove_node(node, allow_graceful=False)
+            lost.append(node)
+
+    executor = RayExecutor("auto")
+    folder = search(space, 20, tmp_path / "ray", executor=executor, report=report)
+    whole = search(space, 20, tmp_path / "whole", executor=Inline())
+    assert lost
+    assert any(0 < progress.done < 20 for progress in told), "it was lost half way"
+    assert len(folder.records()) == 20
+    assert folder.done() == set(range(20))
+    names = [name for name in whole.table().columns if name.endswith(("_within", "_beyond"))]
+    np.testing.assert_allclose(
+        folder.table().select(names).to_numpy(), whole.table().select(names).to_numpy(), atol=1e-4
+    )
+
+
+def test_something_else_answers() -> None:
+    for greeting in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b""):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            threading.Thread(target=_answer, args=(server, greeting), daemon=True).start()
+            with pytest.raises(InputError, match="what answers there is none"):
+                RayExecutor(f"127.0.0.1:{server.getsockname()[1]}")
+
+
+def _answer(server: socket.socket, greeting: bytes) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(100)
+        connection.sendall(greeting)
+
+
+def test_a_cluster_answers(cluster: Any) -> None:
+    assert RayExecutor(cluster.address).address == cluster.address
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("127.0.0.1:9", "ray = '127.0.0.1:9': nobody answers there"),
+        ("somewhere", "ray = 'somewhere': expected host:port, auto or local"),
+        ("no.such.host.invalid:6379", "nobody answers there"),
+    ],
+)
+def test_an_address_that_does_not_answer(address: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        RayExecutor(address)

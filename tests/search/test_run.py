@@ -1,0 +1,194 @@
+"""A search as a whole: it goes on, grows, refuses what does not fit, and says how far it is."""
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import polars
+import pytest
+from search.small import Inline, small_space
+
+from lengthwise.errors import InputError
+from lengthwise.search import LocalExecutor, SearchFolder, search
+from lengthwise.search.run import Progress, best
+from lengthwise.search.shards import HEADER
+
+TRIALS = 14
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> SearchFolder:
+    out = tmp_path_factory.mktemp("search") / "whole"
+    return search(small_space(), TRIALS, out, executor=Inline(), command=["test"])
+
+
+@pytest.fixture
+def copy(finished: SearchFolder, tmp_path: Path) -> Path:
+    path = tmp_path / "copy"
+    shutil.copytree(finished.path, path)
+    return path
+
+
+def test_every_trial_once_and_its_values(finished: SearchFolder) -> None:
+    table = finished.table()
+    assert table["trial"].unique().sort().to_list() == list(range(TRIALS))
+    assert len(table) == TRIALS * 3, "raw, EMA and BEMA"
+    for row in table.iter_rows(named=True):
+        for name, value in small_space().trial(0, row["trial"]).values.items():
+            assert row[name] == value
+    assert finished.done() == set(range(TRIALS))
+
+
+def test_the_folder_explains_itself(finished: SearchFolder) -> None:
+    described = json.loads((finished.path / "search.json").read_text())
+    assert described["seed"] == 0
+    assert described["asked"] == [TRIALS]
+    assert described["space"] == small_space().describe()
+    assert {"lengthwise", "torch", "commit"} <= described["version"].keys()
+    assert "finished" in (finished.path / "log.txt").read_text()
+
+
+def test_a_finished_search_stays_as_it_is(copy: Path) -> None:
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    told: list[Progress] = []
+    search(small_space(), TRIALS, copy, report=told.append)
+    assert before == {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    assert told[-1].done == told[-1].trials == TRIALS
+    assert told[-1].best is not None
+
+
+def test_more_trials_extend_it(copy: Path, finished: SearchFolder) -> None:
+    told: list[Progress] = []
+    folder = search(small_space(), TRIALS + 6, copy, executor=Inline(), report=told.append)
+    assert folder.done() == set(range(TRIALS + 6))
+    assert folder.table().head(len(finished.table())).equals(finished.table())
+    assert told[0].done == TRIALS
+    assert folder.asked == [TRIALS, TRIALS + 6]
+    with pytest.raises(InputError, match=f"trials = 3: expected at least {TRIALS + 6}"):
+        search(small_space(), 3, copy)
+
+
+@pytest.mark.parametrize("place", ["in the first fleet", "at the end"])
+def test_a_torn_record_is_run_again(copy: Path, finished: SearchFolder, place: str) -> None:
+    (shard,) = finished.shards()
+    torn = copy / "shards" / shard.name
+    content = torn.read_bytes()
+    first = HEADER + len(finished.records()[0])
+    torn.write_bytes(content[: first + 5] if place == "in the first fleet" else content[:-5])
+    left = len(SearchFolder.open(copy).done())
+    assert left == (1 if place == "in the first fleet" else TRIALS - 1)
+    folder = search(small_space(), TRIALS, copy, executor=Inline())
+    assert len(folder.records()) == TRIALS, "none twice"
+    assert folder.table().equals(finished.table()), "bit for bit: the same fleet trained again"
+    assert len(folder.shards()) == 2
+
+
+def test_a_damaged_shard_is_named_and_nothing_is_run(copy: Path) -> None:
+    (shard,) = SearchFolder.open(copy).shards()
+    content = bytearray(shard.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    shard.write_bytes(content)
+    for use in (lambda: search(small_space(), TRIALS, copy), SearchFolder.open(copy).table):
+        with pytest.raises(InputError, match=f"{shard.name} is damaged"):
+            use()
+    shard.rename(copy / "damaged")
+    assert search(small_space(), TRIALS, copy, executor=Inline()).done() == set(range(TRIALS))
+
+
+@pytest.mark.parametrize(
+    ("changes", "seed", "message"),
+    [
+        ({}, 1, "holds a search with seed 0, not 1"),
+        ({"vocab": 7}, 0, r"another space: vocab was \{\"fixed\": 6\}, and is \{\"fixed\": 7\}"),
+        ({"weight_decay": 0.1}, 0, 'another space: weight_decay was "absent"'),
+    ],
+)
+def test_a_folder_of_another_search_is_refused(
+    copy: Path, changes: dict[str, object], seed: int, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        search(small_space(**changes), TRIALS, copy, seed=seed)
+
+
+def test_folders_that_hold_something_else_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="holds other files"):
+        search(small_space(), 2, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(InputError, match=r"a search folder, with a search\.json"):
+        SearchFolder.open(tmp_path)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "search.json").write_text("{")
+    with pytest.raises(InputError, match="damaged: expected the JSON of a search"):
+        SearchFolder.open(broken)
+
+
+def test_a_bad_space_writes_nothing(tmp_path: Path) -> None:
+    from lengthwise.search import Choice
+
+    with pytest.raises(InputError, match="train_length"):
+        search(small_space(train_length=Choice(17, 18)), 2, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_search_in_use_is_not_touched(copy: Path) -> None:
+    folder = SearchFolder.open(copy)
+    assert not folder.in_use()
+    with folder.held():
+        with pytest.raises(InputError, match="in use by another process"):
+            search(small_space(), TRIALS, copy)
+        assert folder.in_use()
+
+
+def test_one_that_diverges_is_a_result(tmp_path: Path) -> None:
+    space = small_space(learning_rate=1e30, clip=0.0, warmup=0)
+    table = search(space, 2, tmp_path / "wild", executor=Inline()).table()
+    assert table["trial"].n_unique() == 2
+    assert (table["diverged"] >= 0).all()
+    assert best(table) is None
+
+
+def test_a_worker_that_is_killed_is_replaced(copy: Path, tmp_path: Path) -> None:
+    """The second of two chunks loses its worker; all the same every trial comes, once."""
+    told: list[Progress] = []
+
+    def report(progress: Progress) -> None:
+        told.append(progress)
+        if len(told) == 3:
+            for child in _children():
+                os.kill(child, signal.SIGKILL)
+
+    space = small_space(steps=200)
+    out = tmp_path / "killed"
+    folder = search(space, 4, out, executor=LocalExecutor(2), report=report)
+    whole = search(space, 4, tmp_path / "whole", executor=Inline())
+    assert len(told) > 3
+    assert len(folder.records()) == 4
+    assert folder.table().equals(whole.table())
+
+
+def _children() -> list[int]:
+    """The worker processes of this one."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                status = (entry / "stat").read_text().rpartition(")")[2].split()
+                words = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if int(status[1]) == os.getpid() and b"spawn_main" in words:
+                found.append(int(entry.name))
+    return found
+
+
+def test_the_best_is_the_least(finished: SearchFolder) -> None:
+    table = finished.table()
+    found = best(table)
+    assert found is not None
+    assert found.value == table["tvd_beyond"].min()
+    row = table.filter(polars.col("tvd_beyond") == found.value).row(0, named=True)
+    assert row["trial"] == found.trial
