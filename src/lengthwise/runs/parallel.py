@@ -31,7 +31,7 @@ def execute_all(paths: Sequence[Path], report: Report, workers: int | None = Non
     interrupted = False
     while waiting or running:
         while waiting and len(running) < workers and not interrupted:
-            process = context.Process(target=_work, args=(waiting.pop(0), messages))
+            process = context.Process(target=_work, args=(waiting.pop(0), messages, os.getpid()))
             process.start()
             running.append(process)
         try:
@@ -61,11 +61,11 @@ _FAILED = 2
 _INTERRUPTED = 130
 
 
-def _work(path: Path, messages: "Queue[Progress | str]") -> None:
+def _work(path: Path, messages: "Queue[Progress | str]", parent: int) -> None:
     torch.set_num_threads(1)
-    parent = os.getppid()
     try:
-        # Without its parent a worker would train on unseen and keep the run from being resumed.
+        # Without its parent a worker would train on unseen and keep the run from being resumed. Who
+        # that is it is told: by the time it could ask, it may be an orphan already.
         execute(RunFolder.open(path), messages.put, stop=lambda: os.getppid() != parent)
     except Interrupted:
         os._exit(_INTERRUPTED)
