@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+MOST_LABELS = 8
+"""Beyond this many lengths on a logarithmic axis, every other one is written down."""
+
 MARGIN = 1.3
 """Room at both ends of a logarithmic axis, as a factor."""
 
@@ -71,7 +74,9 @@ def _logarithmic_axis(axes: "Axes", train_length: int, lengths: Sequence[int]) -
     first, last = min(lengths[0], train_length) / MARGIN, lengths[-1] * MARGIN
     axes.set_xscale("log")
     axes.set_xlim(first, last)
-    axes.set_xticks(list(lengths), [str(length) for length in lengths])
+    every = 1 + (len(lengths) > MOST_LABELS)
+    labels = [str(n) if place % every == 0 else "" for place, n in enumerate(lengths)]
+    axes.set_xticks(list(lengths), labels)
     axes.xaxis.minorticks_off()
     _shade(axes, first, train_length)
     # Most of the axis lies beyond the training lengths: there is no room for words above them.

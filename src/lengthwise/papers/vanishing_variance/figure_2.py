@@ -80,6 +80,7 @@ def draw(results: Results, task: str) -> "Figure":
                 shown = ends[:: max(1, (len(ends) - 1) // 2)]
                 axes.set_xticks(shown, labels=[f"{n}" for n in shown])
                 axes.minorticks_off()
+                axes.tick_params(axis="x", labelsize=8)
             row[0].set_ylabel(VARIANTS[variant].title)
         for feature, axes in enumerate(grid[0]):
             axes.set_title(f"feature {feature}")
