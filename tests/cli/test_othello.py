@@ -42,17 +42,18 @@ def test_every_option_counts(tmp_path, capsys):
 
 
 def test_a_killed_command_goes_on(tmp_path):
-    options = ["--games", 600_000, "--shard-games", 2_000, "--board", 4, "--out", tmp_path / "out"]
+    # So many that they cannot be done before the command is stopped.
+    options = ["--games", 2_000_000, "--shard-games", 2_000, "--out", tmp_path / "out"]
     child = subprocess.Popen(command("generate", *options), stdout=subprocess.PIPE, text=True)
-    while not (tmp_path / "out" / "moves-00003.npy").exists():
+    while not (tmp_path / "out" / "moves-00000.npy").exists():
         assert child.poll() is None
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
     assert "the same command goes on" in child.communicate()[0]
     assert child.returncode == 130
-    assert not (tmp_path / "out" / "moves-00299.npy").exists()
+    assert not (tmp_path / "out" / "moves-00999.npy").exists()
     assert subprocess.run(command("generate", *options)).returncode == 0
-    assert sum(map(len, stored_games(tmp_path / "out"))) == 600_000
+    assert sum(map(len, stored_games(tmp_path / "out"))) == 2_000_000
 
 
 def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path):

@@ -49,7 +49,7 @@ dictionary_fields = st.fixed_dictionaries(
     {},
     optional={
         "keys": st.sampled_from(["vectors", "symbols", "repeating"]),
-        "key_width": st.integers(2, 8),
+        "key_width": st.integers(4, 8),
         "symbols": st.integers(2**14, 2**15),
     },
 )

@@ -17,17 +17,17 @@ TRIALS = 40
 STEPS = 100
 
 
-def many_fleets(folder: Path) -> Path:
+def many_fleets(folder: Path, steps: int = STEPS) -> Path:
     """The small space with so many shapes that a search has some twenty fleets."""
-    path = space_file(folder, STEPS)
+    path = space_file(folder, steps)
     path.write_text(path.read_text().replace("extra=1", "extra=Choice(0, 1, 2, 3)"))
     return path
 
 
-def command(folder: Path, out: Path) -> list[str]:
+def command(folder: Path, out: Path, steps: int = STEPS) -> list[str]:
     return [
         sys.executable, "-m", "lengthwise", "search", "set-complement",
-        "--space", str(many_fleets(folder)), "--trials", str(TRIALS), "--workers", "2",
+        "--space", str(many_fleets(folder, steps)), "--trials", str(TRIALS), "--workers", "2",
         "--out", str(out),
     ]  # fmt: skip
 
@@ -112,8 +112,9 @@ def test_killed_twenty_times(tmp_path: Path) -> None:
 def test_control_c_says_how_to_go_on(tmp_path: Path) -> None:
     out = tmp_path / "stopped"
     process = subprocess.Popen(
-        command(tmp_path, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        # So many steps that it cannot be done before it is stopped.
+        command(tmp_path, out, steps=10**6),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     while process.poll() is None and lines(out) == 0:
         time.sleep(0.05)
