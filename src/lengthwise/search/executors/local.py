@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
@@ -82,6 +83,8 @@ def _start(work: Work) -> _Worker:
     process = context.Process(target=_serve, args=(work, theirs, os.getpid()), daemon=True)
     # Ctrl-C reaches every process of a terminal, but only the one that writes has to act on it. A
     # worker inherits that the signal is blocked, so that it cannot meet it even while it starts.
+    # (Multiprocessing's own helper, started with the first process, would unblock it again.)
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         process.start()
