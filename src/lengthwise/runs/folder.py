@@ -7,13 +7,11 @@ measures.parquet                one row per model, weights, length and measure; 
 lock                            held by the process that trains
 """
 
-import fcntl
 import io
 import json
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +23,7 @@ from torch import Tensor
 from lengthwise.averaging import require_live
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_bytes, write_text
+from lengthwise.folders import held, log, now
 from lengthwise.runs.recipe import Recipe
 from lengthwise.runs.recipes import from_json, to_json
 from lengthwise.runs.version import code_version
@@ -73,7 +72,7 @@ class RunFolder:
             "format": FORMAT,
             "version": code_version(),
             "command": list(command),
-            "created": _now(),
+            "created": now(),
             **to_json(recipe, members),
         }
         write_text(path / "run.json", json.dumps(description, indent=1) + "\n")
@@ -101,18 +100,9 @@ class RunFolder:
         expected = f"{now}, the version installed: training would not go on bit for bit"
         require(started == now, f"version of {self.path}", started, expected)
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Hold the run for this process; another one that tries gets an error."""
-        with (self.path / "lock").open("w") as lock:
-            try:
-                # The system drops the lock when the process ends, however it ends.
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(
-                    f"run = {str(self.path)!r}: in use by another process; wait for it or end it"
-                ) from None
-            yield
+        return held(self.path, "run")
 
     @property
     def finished(self) -> bool:
@@ -175,9 +165,4 @@ class RunFolder:
 
     def log(self, event: str) -> None:
         """Add a line to the run's log."""
-        with (self.path / "log.txt").open("a", encoding="utf-8") as file:
-            file.write(f"{_now()} {event}\n")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+        log(self.path, event)

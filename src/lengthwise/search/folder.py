@@ -7,11 +7,9 @@ log.txt           what happened when
 lock              held by the process that writes
 """
 
-import fcntl
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +17,7 @@ import polars
 
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_text
+from lengthwise.folders import held, log, now
 from lengthwise.runs.version import code_version
 from lengthwise.search.records import Buffer, trial_number
 from lengthwise.search.shards import ShardWriter, read_shard, shards
@@ -74,7 +73,7 @@ class SearchFolder:
             "format": FORMAT,
             "version": code_version(),
             "command": list(command),
-            "created": _now(),
+            "created": now(),
             "seed": seed,
             "space": space.describe(),
             "asked": [],
@@ -111,18 +110,9 @@ class SearchFolder:
             self._save()
         return [range(a, b) for a, b in zip([0, *asked], asked, strict=False)]
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Hold the search for this process; another one that tries gets an error."""
-        with (self.path / "lock").open("w") as lock:
-            try:
-                # The system drops the lock when the process ends, however it ends.
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(
-                    f"search = {str(self.path)!r}: in use by another process; wait for it or end it"
-                ) from None
-            yield
+        return held(self.path, "search")
 
     def in_use(self) -> bool:
         """Whether another process works on the search right now."""
@@ -165,8 +155,7 @@ class SearchFolder:
 
     def log(self, event: str) -> None:
         """Add a line to the search's log."""
-        with (self.path / "log.txt").open("a", encoding="utf-8") as file:
-            file.write(f"{_now()} {event}\n")
+        log(self.path, event)
 
     def _save(self) -> None:
         write_text(self.path / "search.json", json.dumps(self.description, indent=1) + "\n")
@@ -212,7 +201,3 @@ def _difference(before: Any, now: Any, name: str = "") -> str:
 
 
 _NESTED = ("hyperparameters", "defaults")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
