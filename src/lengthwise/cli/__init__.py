@@ -29,6 +29,11 @@ COMMANDS = {
         "TrainDictionaryLookup",
         "Train set readers to look up the value of a key",
     ),
+    "train othello": (
+        "train",
+        "TrainOthello",
+        "Train GPTs on the first moves of Othello games",
+    ),
     "resume": ("resume", "Resume", "Go on with a run that was stopped"),
     "show": ("show", "Show", "Print what a run measured, and plot it"),
     "reproduce": ("reproduce", "Reproduce", "Test the claims of a paper and write a page about it"),

@@ -10,9 +10,11 @@ import tyro
 from lengthwise.runs import (
     ArgmaxRetrievalRecipe,
     DictionaryLookupRecipe,
+    OthelloRecipe,
     Recipe,
     SetComplementRecipe,
 )
+from lengthwise.runs.othello import OTHELLO_ADAM
 from lengthwise.runs.retrieval import PLAIN_ADAM
 from lengthwise.training import Hyperparameters
 
@@ -48,10 +50,12 @@ if TYPE_CHECKING:
         """One or several values of every hyper-parameter."""
 
     RetrievalGrid = Grid
+    OthelloGrid = Grid
 else:
     Grid = _grid("Grid", Hyperparameters())
     # A set reader embeds no tokens.
     RetrievalGrid = _grid("RetrievalGrid", PLAIN_ADAM, left_out=("dropout_embedding",))
+    OthelloGrid = _grid("OthelloGrid", OTHELLO_ADAM)
 
 
 def members(grid: Grid, seeds: range) -> tuple[Hyperparameters, ...]:
@@ -150,3 +154,21 @@ class TrainDictionaryLookup(Train):
     recipe: DictionaryLookupRecipe
     grid: RetrievalGrid
     out: Path = Path("runs/dictionary-lookup")
+
+
+@dataclass(kw_only=True)
+class TrainOthello(Train):
+    """Train GPTs on the first moves of random Othello games, and measure them to the games' end.
+
+    Every step plays new games. A hyper-parameter that is given several values makes a grid: every
+    combination is trained, once per seed, all side by side. Several EMA and BEMA powers are all
+    measured out of the one run, which can be resumed at any time.
+
+    Example: lengthwise train othello --board 6 --train-moves 16 --model tiny --ema-powers 0.5 0.7
+    """
+
+    recipe: OthelloRecipe
+    grid: OthelloGrid
+    seeds: int = 1
+    """How many seeds."""
+    out: Path = Path("runs/othello")

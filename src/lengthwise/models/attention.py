@@ -17,7 +17,7 @@ class Attention(nn.Module):
 
     `positions` may turn queries and keys, `score` compares them, `weigh` makes weights of the
     scores, the weights mix the values, and `norm` treats the mix before or after the output
-    projection. There are no bias terms.
+    projection. There are no bias terms unless `bias` asks for them.
 
     What a query may see is given by `visible`, a tensor that broadcasts to (queries, keys): the
     logarithm of how often each key stands there. 0 is an ordinary key, -inf a hidden one, and
@@ -31,6 +31,7 @@ class Attention(nn.Module):
         heads: int = 1,
         key_width: int | None = None,
         value_width: int | None = None,
+        bias: bool = False,
         positions: nn.Module | None = None,
         score: nn.Module | None = None,
         weigh: nn.Module | None = None,
@@ -46,6 +47,7 @@ class Attention(nn.Module):
             heads: Number of heads.
             key_width: Width of queries and keys of all heads together (default: `width`).
             value_width: Width of the values of all heads together (default: `width`).
+            bias: Whether the four projections have bias terms.
             positions: `(queries, keys, query_ids, key_ids) -> (queries, keys)`.
             score: `(queries, keys, count) -> scores`.
             weigh: `(scores, visible) -> weights`.
@@ -61,10 +63,10 @@ class Attention(nn.Module):
             require(value % heads == 0, field, value, f"a multiple of heads = {heads}")
         self.heads = heads
         self.norm_place = norm_place
-        self.query = nn.Linear(width, key_width, bias=False)
-        self.key = nn.Linear(width, key_width, bias=False)
-        self.value = nn.Linear(width, value_width, bias=False)
-        self.output = nn.Linear(value_width, width, bias=False)
+        self.query = nn.Linear(width, key_width, bias=bias)
+        self.key = nn.Linear(width, key_width, bias=bias)
+        self.value = nn.Linear(width, value_width, bias=bias)
+        self.output = nn.Linear(value_width, width, bias=bias)
         self.positions = positions
         self.score = score or DotProduct()
         self.weigh = weigh or Softmax()
@@ -118,7 +120,8 @@ class Attention(nn.Module):
         """The second half of `forward`: weigh the scores, mix the values, norm and project."""
         weights = self.dropout_weights(self.weigh(scores, visible.unsqueeze(-3)))
         values = self.value(source)
-        if self.norm_place == "after" and self.heads == 1 and weights.shape[-1] < weights.shape[-2]:
+        direct = self.heads == 1 and self.output.bias is None and self.norm_place == "after"
+        if direct and weights.shape[-1] < weights.shape[-2]:
             # With one head and nothing in between, it does not matter whether values are mixed or
             # projected first; there are fewer of them than of queries.
             projected = (weights @ self._heads(self.output(values))).squeeze(-3)
@@ -142,6 +145,7 @@ class Attention(nn.Module):
             `(..., heads, queries, features)`.
         """
         assert self.positions is None
+        assert self.key.bias is None
         keys = (self.key.weight @ lift).unflatten(0, (self.heads, -1))
         return torch.einsum("...hqd,hdf->...hqf", self._queries(reader), keys)
 

@@ -2,6 +2,7 @@
 
 from lengthwise.runs.execute import Interrupted, Progress, execute
 from lengthwise.runs.folder import RunFolder
+from lengthwise.runs.othello import OthelloRecipe
 from lengthwise.runs.parallel import execute_all
 from lengthwise.runs.recipe import Recipe
 from lengthwise.runs.retrieval import ArgmaxRetrievalRecipe, DictionaryLookupRecipe
@@ -11,6 +12,7 @@ __all__ = [
     "ArgmaxRetrievalRecipe",
     "DictionaryLookupRecipe",
     "Interrupted",
+    "OthelloRecipe",
     "Progress",
     "Recipe",
     "RunFolder",

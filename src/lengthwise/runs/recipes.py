@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lengthwise.errors import require_name
+from lengthwise.runs.othello import OthelloRecipe
 from lengthwise.runs.recipe import Recipe
 from lengthwise.runs.retrieval import ArgmaxRetrievalRecipe, DictionaryLookupRecipe
 from lengthwise.runs.set_complement import SetComplementRecipe
@@ -12,7 +13,12 @@ from lengthwise.training import Hyperparameters
 
 RECIPES: dict[str, type[Recipe]] = {
     recipe.name: recipe
-    for recipe in (SetComplementRecipe, ArgmaxRetrievalRecipe, DictionaryLookupRecipe)
+    for recipe in (
+        SetComplementRecipe,
+        ArgmaxRetrievalRecipe,
+        DictionaryLookupRecipe,
+        OthelloRecipe,
+    )
 }
 
 

@@ -1,5 +1,6 @@
 """What every task offers."""
 
+from collections.abc import Iterator
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import torch
@@ -18,6 +19,9 @@ class Question(NamedTuple):
 Inputs = Tensor | Question
 """What a model reads: a sequence of tokens, `(..., count, length)`, or a question about a set."""
 
+
+NO_ANSWER = -100
+"""Drawn in place of an answer where nothing is asked: it counts in no loss and no measure."""
 
 InputsKind = TypeVar("InputsKind", bound=Inputs, covariant=True)
 
@@ -38,6 +42,17 @@ class Batch(NamedTuple, Generic[InputsKind]):
             question = Question(self.inputs.items[index], self.inputs.query[index])
             return Batch(question, self.drawn[index])
         return Batch(self.inputs[index], self.drawn[index])
+
+    def parts(self, count: int) -> Iterator["Batch[Any]"]:
+        """The batch of a fleet, `(models, count, ...)`, in so many parts of equal size."""
+        size = self.drawn.shape[1] // count
+        for first in range(0, count * size, size):
+            part = slice(first, first + size)
+            if isinstance(self.inputs, Question):
+                question = Question(self.inputs.items[:, part], self.inputs.query[:, part])
+                yield Batch(question, self.drawn[:, part])
+            else:
+                yield Batch(self.inputs[:, part], self.drawn[:, part])
 
     def to(self, dtype: torch.dtype) -> "Batch[Any]":
         """The same with items and queries in `dtype`; tokens are whole numbers and stay so."""
@@ -77,7 +92,10 @@ class Task(Protocol):
         ...
 
     def targets(self, inputs: Any) -> Tensor:
-        """The exact target distribution of every answer: `(*shape of drawn, classes)`."""
+        """The exact target distribution of every answer: `(*shape of drawn, classes)`.
+
+        It is zero everywhere where nothing is asked.
+        """
         ...
 
 

@@ -22,14 +22,31 @@ class Fleet:
     tensor, whatever the number of layers.
     """
 
-    def __init__(self, models: Sequence[nn.Module], device: torch.device | str = "cpu") -> None:
-        """Stack `models`, which must have the same parameters in the same shapes."""
+    def __init__(
+        self,
+        models: Sequence[nn.Module],
+        device: torch.device | str = "cpu",
+        *,
+        autocast: torch.dtype | None = None,
+        compiled: bool = False,
+    ) -> None:
+        """Stack `models`, which must have the same parameters in the same shapes.
+
+        Args:
+            models: What to stack.
+            device: Where to put it.
+            autocast: Precision of the matrix products of training passes, such as `torch.bfloat16`,
+                where it is not that of the weights.
+            compiled: Whether training passes go through `torch.compile`.
+        """
         require(len(models) > 0, "models", list(models), "at least one model")
         _require_same_shapes(models)
         parameters, buffers = stack_module_state(list(models))
         self.size = len(models)
         self.shapes = {name: stacked.shape[1:] for name, stacked in parameters.items()}
         """Shape of each parameter in one model, in the order in which `weights` holds them."""
+        self.undecayed = frozenset(getattr(models[0], "undecayed", ()))
+        """Matrices that weight decay leaves alone, which a model may name in `undecayed`."""
         flat = torch.cat(
             [stacked.detach().reshape(len(models), -1) for stacked in parameters.values()], dim=1
         )
@@ -38,6 +55,8 @@ class Fleet:
         # The template gives the code of the forward pass; its own weights are never used.
         self._template = copy.deepcopy(models[0]).to("meta")
         _activate_dropouts(self._template, models)
+        self._autocast = autocast
+        self._train = torch.compile(self._call, dynamic=False) if compiled else self._call
         # Leaves of the autograd graph that share memory with `weights`.
         self._leaves = {name: leaf.requires_grad_() for name, leaf in self.views().items()}
 
@@ -58,7 +77,10 @@ class Fleet:
     def forward(self, inputs: Inputs, *, shared_inputs: bool = False) -> Tensor:
         """A training pass with gradients: `(models, ...)` in, `(models, ...)` out."""
         self._template.train()
-        return self._call(self._leaves, inputs, shared_inputs)
+        kind, dtype = self.device.type, self._autocast
+        with torch.autocast(kind, dtype, enabled=dtype is not None):
+            outputs = self._train(self._leaves, inputs, shared_inputs)
+        return outputs.to(self.weights.dtype)
 
     @torch.no_grad()
     def predict(

@@ -36,9 +36,13 @@ class Hyperparameters:
         "drawn",
         "Cross-entropy against the one token that was drawn, or the exact target distribution.",
     )
-    dropout_embedding: float = setting(0.0, "Dropout rate of the embedded tokens.")
+    dropout_embedding: float = setting(
+        0.0, "Dropout rate of the embedded tokens, with their positions."
+    )
     dropout_weights: float = setting(0.0, "Dropout rate of the attention weights.")
-    dropout_output: float = setting(0.0, "Dropout rate of the attention output.")
+    dropout_output: float = setting(
+        0.0, "Dropout rate of the attention output; in a GPT, of what the MLP adds as well."
+    )
     ema_powers: tuple[float, ...] = setting(
         (0.5,), "EMA powers; each costs one copy of the weights."
     )

@@ -42,8 +42,11 @@ class FleetAdamW:
         )
         self._beta1, self._beta2 = column("beta1"), column("beta2")
         self._clip = column("clip").masked_fill(column("clip") == 0, torch.inf)
-        matrices = [torch.full((s.numel(),), float(len(s) >= 2)) for s in fleet.shapes.values()]
-        self._decay = column("weight_decay") * torch.cat(matrices).to(weights)
+        decayed = [
+            torch.full((shape.numel(),), float(len(shape) >= 2 and name not in fleet.undecayed))
+            for name, shape in fleet.shapes.items()
+        ]
+        self._decay = column("weight_decay") * torch.cat(decayed).to(weights)
         self._decays = any(member.weight_decay > 0 for member in members)
 
     def learning_rate(self, step: int) -> Tensor:

@@ -12,7 +12,7 @@ from lengthwise.randomness import address, at, below, bits, seeded
 from lengthwise.tasks import Batch, Task
 from lengthwise.training.fleet import Fleet
 from lengthwise.training.hyperparameters import Hyperparameters
-from lengthwise.training.losses import FleetLoss
+from lengthwise.training.losses import FleetLoss, count_answers
 from lengthwise.training.optimizer import FleetAdamW
 
 DRAW_AHEAD = 16
@@ -24,8 +24,11 @@ def build_fleet(
     members: Sequence[Hyperparameters],
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
+    **settings: Any,
 ) -> Fleet:
     """Build one model per member from the member's own random stream, and stack them.
+
+    `settings` are those of `Fleet`.
 
     Members of the same seed and trial get the same initial weights where their models draw the same
     numbers; a norm draws none, so a remedy and its baseline start out equal.
@@ -34,7 +37,7 @@ def build_fleet(
     for member in members:
         with seeded(member.seed, member.trial, "weights"):
             models.append(build(member).to(dtype))
-    return Fleet(models, device)
+    return Fleet(models, device, **settings)
 
 
 class Trainer:
@@ -50,12 +53,16 @@ class Trainer:
         batch: int,
         steps: int,
         shortest: int | None = None,
+        accumulate: int = 1,
     ) -> None:
         """Prepare `steps` steps on batches of `batch` inputs of up to `train_length`.
 
         With `shortest`, each step draws its length, from `shortest` to `train_length`, the same for
         all models. Without it all inputs have `train_length`; a task that asks after every prefix
         then still trains on all lengths up to it.
+
+        With `accumulate`, a batch goes through the models in so many parts whose gradients are
+        added: less memory, the same step.
         """
         longest = task.lengths[-1]
         require(train_length in task.lengths, "train_length", train_length, f"one of 1..{longest}")
@@ -64,12 +71,15 @@ class Trainer:
             require(1 <= shortest <= train_length, "shortest", shortest, expected)
         require(batch >= 1, "batch", batch, "at least 1")
         require(steps >= 1, "steps", steps, "at least 1")
+        expected = f"a divisor of batch = {batch}"
+        require(accumulate >= 1 and batch % accumulate == 0, "accumulate", accumulate, expected)
         require(len(members) == fleet.size, "members", len(members), f"{fleet.size}, as the fleet")
         self.fleet = fleet
         self.task = task
         self.train_length = train_length
         self.shortest = train_length if shortest is None else shortest
         self.batch = batch
+        self.accumulate = accumulate
         self.steps = steps
         self.step = 0
         """Steps done so far."""
@@ -90,10 +100,14 @@ class Trainer:
     def advance(self) -> None:
         """Do one step."""
         batch = self._batch(self.step)
-        logits = self.fleet.forward(batch.inputs)
-        loss = self._losses(logits, batch.inputs, batch.drawn)
-        gradient = self.fleet.gradient(loss)
-        self.loss = loss.detach()
+        answers = count_answers(batch.drawn)
+        gradient = torch.zeros(())
+        self.loss = torch.zeros_like(self.loss)
+        for place, part in enumerate(batch.parts(self.accumulate)):
+            loss = self._losses(self.fleet.forward(part.inputs), part, answers)
+            own = self.fleet.gradient(loss)
+            gradient = own if place == 0 else gradient.add_(own)
+            self.loss += loss.detach()
         self.optimizer.step(self.step, self.loss, gradient)
         if self.average is not None:
             self.average.update()

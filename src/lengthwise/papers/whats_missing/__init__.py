@@ -5,6 +5,9 @@ from lengthwise.papers.whats_missing.balance import BALANCE
 from lengthwise.papers.whats_missing.dispersion import DISPERSION
 from lengthwise.papers.whats_missing.figure_1 import FIGURE_1
 from lengthwise.papers.whats_missing.figure_2 import FIGURE_2
+from lengthwise.papers.whats_missing.figure_3 import FIGURE_3
+from lengthwise.papers.whats_missing.figure_4 import FIGURE_4
+from lengthwise.papers.whats_missing.figure_5 import FIGURE_5
 from lengthwise.papers.whats_missing.post_norm import POST_NORM
 from lengthwise.papers.whats_missing.search_averaging import SEARCH_BEMA, SEARCH_EMA
 from lengthwise.papers.whats_missing.search_combination import SEARCH_COMBINATION
@@ -31,4 +34,7 @@ CLAIMS = (
     SEARCH_BEMA,
     SEARCH_POST_NORM,
     SEARCH_COMBINATION,
+    FIGURE_3,
+    FIGURE_4,
+    FIGURE_5,
 )

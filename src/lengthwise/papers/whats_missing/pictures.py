@@ -9,6 +9,7 @@ import polars
 from lengthwise.claims import Picture, Results, Section
 from lengthwise.papers.whats_missing import readings
 from lengthwise.report.lengths import Curve, draw_by_length
+from lengthwise.report.powers import draw_powers
 from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
 
 if TYPE_CHECKING:
@@ -141,24 +142,8 @@ def figure_powers(results: Results) -> "Figure":
             grid = np.array(
                 [[_cell(results, run, e, b) for b in biases] for e in readings.EMA_POWERS]
             )
-            reach = max(abs(np.log(grid / raw)).max(), 1e-9)
-            axes.imshow(np.log(grid / raw), cmap="PuOr_r", vmin=-reach, vmax=reach, aspect="auto")
-            for row, column in np.ndindex(*grid.shape):
-                dark = abs(math.log(grid[row, column] / raw)) > 0.6 * reach
-                axes.text(
-                    column, row, f"{grid[row, column]:.3f}", ha="center", va="center",
-                    color="white" if dark else "black",
-                )  # fmt: skip
-            axes.set_xticks(
-                range(len(biases)), labels=["EMA" if b is None else f"{b}" for b in biases]
-            )
-            axes.set_yticks(
-                range(len(readings.EMA_POWERS)), labels=[f"{e}" for e in readings.EMA_POWERS]
-            )
-            axes.set_xlabel("bias power")
-            axes.set_ylabel("EMA power")
+            draw_powers(axes, grid, raw, readings.EMA_POWERS, biases)
             axes.set_title(f"{title}: raw weights {raw:.3f}")
-            axes.grid(visible=False)
         return figure
 
 

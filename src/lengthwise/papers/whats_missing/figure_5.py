@@ -1,0 +1,113 @@
+"""Figure 5: OthelloGPT without BEMA, TVD against gap, coloured by embedding dropout."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars
+
+from lengthwise.claims import Claim, Estimate, Finding, Picture, Results
+from lengthwise.papers.whats_missing import othello_readings as read
+from lengthwise.papers.whats_missing.othello import DROPOUTS, PLAIN
+from lengthwise.papers.whats_missing.othello_section import OTHELLO, SOURCE
+from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHADES = ("grey", "green", "purple")
+MARKERS = "o^s"
+
+
+def evidence(results: Results) -> Sequence[Finding]:
+    """Without dropout over with it, within each seed, raw weights; then with BEMA."""
+    table = read.readings(results)
+    off, on, more = DROPOUTS
+    compare = _Comparison(table)
+    findings = [
+        Finding(
+            f"mean TVD beyond the training length, raw weights, dropout {off:g} / {on:g}",
+            compare(off, on, "raw"),
+            read.SMALLEST_FACTOR,
+        )
+    ]
+    for words, estimate in (
+        (f"the same, dropout {off:g} / {more:g}", compare(off, more, "raw")),
+        (f"dropout {off:g} / {on:g}, gaps 1 to 4", compare(off, on, "raw", 1, 4)),
+        (f"dropout {off:g} / {on:g}, gaps from 5 on", compare(off, on, "raw", 5)),
+        (
+            f"dropout {off:g} / {on:g}, within the training length",
+            compare(off, on, "raw", -1000, 0),
+        ),
+        (
+            f"dropout {off:g} / {on:g} beyond it, both with {compare.bema}",
+            compare(off, on, compare.bema),
+        ),
+    ):
+        findings.append(Finding(words, estimate, read.SMALLEST_FACTOR, decides=False))
+    return findings
+
+
+class _Comparison:
+    """Ratios of one dropout rate to another, by seed."""
+
+    def __init__(self, table: polars.DataFrame) -> None:
+        self.table = table
+        self.bema = read.best_kind(read.of_arms(read.beyond(table)), "BEMA")
+
+    def __call__(
+        self, above: float, below: float, kind: str, least: int = 1, most: int | None = None
+    ) -> Estimate:
+        means = read.of_kind(read.beyond(self.table, least, most), kind)
+        first, second = (
+            dict(
+                means.filter(polars.col("arm") == f"dropout {rate:g}")["seed", "value"].iter_rows()
+            )
+            for rate in (above, below)
+        )
+        return read.between(first, second)
+
+
+def figure(results: Results) -> "Figure":
+    """Every model a thin line, the mean of each rate a thick one."""
+    table = read.of_kind(read.readings(results), "raw").filter(polars.col("gap") >= 1)
+    with house_style():
+        figure = new_figure(7.6, 4.4)
+        axes = figure.subplots()
+        for (arm, words), shade, marker in zip(PLAIN.items(), SHADES, MARKERS, strict=True):
+            own = table.filter(polars.col("arm") == arm)
+            for _, model in own.group_by("seed", maintain_order=True):
+                axes.plot(
+                    model["gap"], model["value"], color=COLOURS[shade], alpha=0.35, lw=0.9
+                )  # fmt: skip
+            means = own.group_by("gap").agg(polars.col("value").mean()).sort("gap")
+            axes.plot(
+                means["gap"], means["value"], color=COLOURS[shade], marker=marker, markersize=5,
+                label=words.title,
+            )  # fmt: skip
+        axes.set_xlabel("gap (moves beyond the training length)")
+        axes.set_ylabel("TVD from the legal moves")
+        axes.set_title("Without averaging")
+        axes.legend(loc="lower right")
+        return figure
+
+
+def pictures(results: Results) -> list[Picture]:
+    """The figure with its words."""
+    return [
+        Picture(
+            as_svg(figure(results)),
+            "Figure 5: TVD against the gap with raw weights, coloured by embedding dropout. Thin "
+            "lines are models, thick ones means over seeds.",
+            "TVD by gap without BEMA, for three rates of embedding dropout",
+        )
+    ]
+
+
+FIGURE_5 = Claim(
+    name="whats-missing/figure-5",
+    sentence="Embedding dropout lowers OthelloGPT's TVD on games longer than those of training.",
+    source=f"{SOURCE}, figure 5",
+    experiment=OTHELLO,
+    evidence=evidence,
+    pictures=pictures,
+)
