@@ -20,7 +20,7 @@ class Size(NamedTuple):
     width: int
 
 
-SIZES = {"original": Size(8, 8, 512), "small": Size(4, 4, 128), "tiny": Size(2, 2, 64)}
+SIZES = {"original": Size(8, 8, 512), "small": Size(4, 4, 128), "tiny": Size(2, 4, 64)}
 """Othello-GPT's own size, and two for processors without a GPU (ours)."""
 
 

@@ -40,7 +40,7 @@ class OthelloRecipe:
 
     size: Annotated[Literal["original", "small", "tiny"], tyro.conf.arg(name="model")] = "small"
     """Size of the model: original (8 layers, 8 heads, width 512), small (4, 4, 128) or tiny
-    (2, 2, 64)."""
+    (2, 4, 64)."""
 
     layers: int | None = None
     """Number of layers, if not that of the model's size."""

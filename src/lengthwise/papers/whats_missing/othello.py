@@ -47,9 +47,7 @@ class Scaled(NamedTuple):
 
     board: int
     train_moves: int
-    layers: int
-    heads: int
-    width: int
+    size: Literal["original", "tiny"]
     seeds: int
     steps: int
     batch: int
@@ -59,9 +57,9 @@ class Scaled(NamedTuple):
 
 
 SCALES: dict[Scale, Scaled] = {
-    "quick": Scaled(6, 17, 2, 2, 64, 3, 600, 64, 2e-3, 256),
-    "laptop": Scaled(6, 17, 4, 4, 64, 5, 12_000, 64, 2e-3, 1024),
-    "paper": Scaled(8, 30, 8, 8, 512, 8, 100_000, 512, 5e-4, 4096, "cuda"),
+    "quick": Scaled(6, 17, "tiny", 3, 600, 64, 2e-3, 256),
+    "laptop": Scaled(6, 17, "tiny", 5, 12_000, 64, 2e-3, 1024),
+    "paper": Scaled(8, 30, "original", 8, 100_000, 512, 5e-4, 4096, "cuda"),
 }
 
 FIRST_SEED = 1
@@ -89,9 +87,7 @@ def _planned(size: Scaled, seed: int, positions: Positions) -> PlannedRun:
     recipe = OthelloRecipe(
         board=size.board,
         train_moves=size.train_moves,
-        layers=size.layers,
-        heads=size.heads,
-        width=size.width,
+        size=size.size,
         positions=positions,
         steps=size.steps,
         batch=size.batch,

@@ -9,6 +9,7 @@ import polars
 
 from lengthwise.claims import Experiment, Picture, Results, Section, Table
 from lengthwise.measures.distribution import total_variation
+from lengthwise.models.gpt import SIZES
 from lengthwise.papers.whats_missing import othello_readings as read
 from lengthwise.papers.whats_missing.othello import ARMS, DECAYED, OFFSET, PLAIN, plan
 from lengthwise.report.lengths import Curve, draw_by_length
@@ -110,7 +111,7 @@ def section(results: Results) -> Section:
     """The experiment's part of a report."""
     recipe = read.recipe_of(results)
     run = next(iter(results.plan.values()))
-    member, preset = run.members[0], (recipe.layers, recipe.heads, recipe.width)
+    member, size = run.members[0], SIZES[recipe.size]
     seeds = sorted({one.seed for planned in results.plan.values() for one in planned.members})
     table = read.readings(results)
     last = table.filter(polars.col("length") == table["length"].max())
@@ -142,8 +143,8 @@ def section(results: Results) -> Section:
             "AdamW's betas, weight decay and clipping are those of Othello-GPT (arXiv 2210.13382). "
             "Sizes, cut, learning rate, batch, steps, seeds, powers, rates of dropout and what "
             "happens at positions never trained are ours.",
-            f"Ours at scale '{results.scale}': {preset[0]} layers, {preset[1]} heads, width "
-            f"{preset[2]}; {recipe.steps} steps of {recipe.batch} new games, learning rate "
+            f"Ours at scale '{results.scale}': {size.layers} layers, {size.heads} heads, width "
+            f"{size.width}; {recipe.steps} steps of {recipe.batch} new games, learning rate "
             f"{member.learning_rate:g} after {member.warmup} steps of warm-up, constant but where "
             f"said otherwise; loss on the {member.loss} move; no dropout but of the embedding; "
             f"seeds {seeds[0]} to {seeds[-1]}; {recipe.test_inputs} test games, of which "
