@@ -1,3 +1,4 @@
+import signal
 from collections.abc import Iterator
 
 import hypothesis
@@ -6,6 +7,11 @@ import torch
 
 # One thread: at the sizes of the tests a second one only slows them down.
 torch.set_num_threads(1)
+
+# In the background of a shell Ctrl-C is ignored, and so it would be by every command that a test
+# starts and stops.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(
     "project", deadline=None, derandomize=True, max_examples=30, print_blob=True
