@@ -1,6 +1,5 @@
 """GPT: the decoder that Othello-GPT is (arXiv 2210.13382, after minGPT), with slots."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -91,9 +90,10 @@ class GPT(nn.Module):
         self.apply(_initialise)
 
     @property
-    def undecayed(self) -> Iterator[str]:
-        """Names of matrices that weight decay leaves alone: a row has no part in most steps."""
-        return (name for name, _ in self.named_parameters() if name.startswith(("tok", "pos")))
+    def undecayed(self) -> set[str]:
+        """Names of matrices that weight decay leaves alone: the embeddings, as in minGPT."""
+        embeddings = ("tokens", "positions")
+        return {name for name, _ in self.named_parameters() if name.split(".")[0] in embeddings}
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Logits `(batch, length, vocab)` of tokens `(batch, length)`."""
