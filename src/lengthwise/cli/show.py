@@ -17,9 +17,10 @@ class Show:
     """The run folder."""
 
     measure: str | None = None
-    """What to show, by default tvd or accuracy. Set complement has tvd, illegal_mass,
-    argmax_illegal, kl and displacement; retrieval has accuracy, entropy, largest_weight,
-    right_weight and moments of the attention output such as feature_variance_after."""
+    """What to show, by default tvd or accuracy. Set complement and Othello have tvd,
+    illegal_mass, argmax_illegal, kl and displacement; retrieval has accuracy, entropy,
+    largest_weight, right_weight and moments of the attention output such as
+    feature_variance_after."""
 
     plot: Path | None = None
     """A figure to write; its name ends in .png, .svg or .pdf."""

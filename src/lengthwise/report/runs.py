@@ -1,5 +1,6 @@
 """One run's measures, as a table for the terminal and as a figure."""
 
+import math
 from typing import TYPE_CHECKING
 
 import polars
@@ -12,6 +13,13 @@ from lengthwise.report.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+FEW_WEIGHTS = 5
+"""So many fit side by side on a screen of 80 characters, with their powers."""
+
+MOST_COLUMNS = 7
+"""So many lengths fit."""
 
 
 def chosen_measure(table: polars.DataFrame, name: str | None) -> str:
@@ -40,27 +48,64 @@ def by_weights(table: polars.DataFrame, measure: str) -> dict[str, polars.DataFr
 
 
 def summary_table(table: polars.DataFrame, measure: str, train_length: int) -> Table:
-    """Mean over models by length and weights; a rule stands below the training lengths."""
-    columns = by_weights(table, measure)
-    title = f"{measure}, mean over models"
-    summary = Table(title=title, title_justify="left", min_width=len(title))
-    summary.add_column("length", justify="right")
-    for label in columns:
-        summary.add_column(label, justify="right")
+    """Mean over models by length and weights.
+
+    A row per length, with a rule below those of training; where there are more averages than
+    columns fit on a screen, a row per weights and some of the lengths.
+    """
     means = {
         label: dict(group.group_by("length").agg(polars.col("value").mean()).iter_rows())
-        for label, group in columns.items()
+        for label, group in by_weights(table, measure).items()
     }
     lengths = sorted(table["length"].unique())
-    longest_trained = max((length for length in lengths if length <= train_length), default=None)
-    for length in lengths:
-        cells = [number(means[label].get(length, float("nan"))) for label in columns]
-        summary.add_row(str(length), *cells, end_section=length == longest_trained)
+    title = f"{measure}, mean over models"
+    summary = Table(title=title, title_justify="left", min_width=len(title))
+    if len(means) <= FEW_WEIGHTS:
+        _rows_of_lengths(summary, means, lengths, train_length)
+    else:
+        _rows_of_weights(summary, means, lengths, train_length)
     diverged = table.filter(polars.col("diverged").is_not_null())["model"].n_unique()
     summary.caption = f"trained on lengths up to {train_length}"
     if diverged:
         summary.caption += f"; {diverged} diverged models left out"
     return summary
+
+
+Means = dict[str, dict[int, float]]
+"""By weights, then by length."""
+
+
+def _rows_of_lengths(summary: Table, means: Means, lengths: list[int], train_length: int) -> None:
+    for column in ("length", *means):
+        summary.add_column(column, justify="right")
+    longest_trained = max((length for length in lengths if length <= train_length), default=None)
+    for length in lengths:
+        cells = [number(own.get(length, math.nan)) for own in means.values()]
+        summary.add_row(str(length), *cells, end_section=length == longest_trained)
+
+
+def _rows_of_weights(summary: Table, means: Means, lengths: list[int], train_length: int) -> None:
+    parts = {
+        "within": [length for length in lengths if length <= train_length],
+        "beyond": [length for length in lengths if length > train_length],
+    }
+    # The shortest, the longest, and some between them.
+    every = max(1, math.ceil(len(lengths) / (MOST_COLUMNS - len(parts))))
+    parts |= {str(length): [length] for length in sorted({*lengths[::every], lengths[-1]})}
+    summary.add_column("weights")
+    for part, held in parts.items():
+        summary.add_column(part if held else f"{part} (none)", justify="right")
+    kinds = [label.split()[0] for label in means]
+    for place, (label, own) in enumerate(means.items()):
+        cells = [
+            _mean([own[length] for length in held if length in own]) for held in parts.values()
+        ]
+        last_of_kind = place + 1 < len(kinds) and kinds[place + 1] in ("EMA", "raw")
+        summary.add_row(label, *cells, end_section=last_of_kind)
+
+
+def _mean(values: list[float]) -> str:
+    return number(sum(values) / len(values)) if values else "-"
 
 
 def plot_run(table: polars.DataFrame, measure: str, train_length: int) -> "Figure":
