@@ -1,4 +1,4 @@
-"""`lengthwise train` on tasks over sets, and what `show` and `certify` make of such a run."""
+"""`lengthwise train` on tasks over sets and on games, and what `show` and `certify` make of it."""
 
 import shlex
 from pathlib import Path
@@ -7,7 +7,7 @@ import polars
 import pytest
 
 from lengthwise.cli import main
-from lengthwise.cli.train import RetrievalGrid, members
+from lengthwise.cli.train import OthelloGrid, RetrievalGrid, members
 from lengthwise.papers.vanishing_variance.retrieval import MAIN_SIZES, plan
 from lengthwise.runs import RunFolder
 
@@ -39,6 +39,26 @@ def test_hyperparameters_make_a_grid(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert folder.recipe.name == "dictionary-lookup"
     assert set(folder.table()["weights"]) == {"raw", "ema", "bema"}
+
+
+def test_othello_is_trained_with_every_power(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "games"
+    command = shlex.split(
+        "train othello --board 4 --train-moves 6 --model tiny --layers 1 --width 8 --batch 4 "
+        "--steps 3 --test-inputs 10 --ema-powers 0.5 0.7 --bias-powers 0.2 0.4 --out"
+    )
+    assert main([*command, str(folder)]) == 0
+    run = RunFolder.open(folder)
+    assert run.members == members(OthelloGrid(ema_powers=(0.5, 0.7), bias_powers=(0.2, 0.4)),
+                                  range(1))  # fmt: skip
+    assert run.recipe.train_length == 5
+    kinds = run.table().select("weights", "ema_power", "bias_power").unique()
+    assert sorted(kinds["weights"]) == ["bema"] * 4 + ["ema"] * 2 + ["raw"]
+    capsys.readouterr()
+    assert main(["show", str(folder)]) == 0
+    assert "trained on lengths up to 5" in " ".join(capsys.readouterr().out.split())
 
 
 def test_show_prints_accuracy_by_default(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,6 +143,19 @@ def test_a_finished_run_is_never_overwritten_unasked(
         ("argmax-retrieval --seeds 0", "seeds = 0: expected at least 1"),
         ("dictionary-lookup --keys symbols --symbols 100", "test_lengths = 128: expected numbers"),
         ("dictionary-lookup --key-width 1", "key_width = 1: expected at least 4"),
+        ("othelo", "did you mean 'train othello'"),
+        ("othello --board 5", "board = 5: expected a size out of 4, 6, 8"),
+        ("othello --train-moves 61", "train_moves = 61: expected 2..60"),
+        ("othello --board 6 --train-moves 33", "train_moves = 33: expected 2..32"),
+        ("othello --train-moves 1", "train_moves = 1: expected 2..60"),
+        ("othello --positions lerned", "'lerned' for argument '--positions'"),
+        ("othello --model large", "'large' for argument '--model'"),
+        ("othello --norm layrnorm", "norm = 'layrnorm': did you mean 'layernorm'"),
+        ("othello --batch 10 --accumulate 3", "accumulate = 3: expected a divisor of batch = 10"),
+        ("othello --heads 3", "width = 128: expected a multiple of 3"),
+        ("othello --heads 1 --width 3 --positions rotary", "width of a head = 3: expected even"),
+        ("othello --dropout-embedding 1", "dropout_embedding = 1.0: expected a rate in [0, 1)"),
+        ("othello --seeds 0", "seeds = 0: expected at least 1"),
     ],
 )
 def test_bad_input_gets_one_line_and_exit_code_2(

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lengthwise.errors import InputError
 from lengthwise.randomness import address
-from lengthwise.tasks import Inputs, Question, SequenceTask, SetTask, Task
+from lengthwise.tasks import NO_ANSWER, Inputs, Question, SequenceTask, SetTask, Task
 
 LONG = 40
 """The longest inputs that are drawn: there are tasks without an end."""
@@ -45,16 +45,23 @@ class TaskConformance:
             assert task.targets(batch.inputs).shape == (*answers, task.classes)
             assert all(tensor.shape[:3] == (2, 3, 4) for tensor in tensors(batch.inputs))
 
-    def test_targets_are_distributions(self, task: Task) -> None:
+    def test_targets_are_distributions_where_something_is_asked(self, task: Task) -> None:
         for length in self.some_lengths(task):
-            targets = task.targets(task.draw(torch.tensor(1), length, 50).inputs)
+            batch = task.draw(torch.tensor(1), length, 50)
+            targets = task.targets(batch.inputs)
             assert (targets >= 0).all()
-            torch.testing.assert_close(targets.sum(-1), torch.ones(50, *self.answers(length)))
+            asked = (batch.drawn != NO_ANSWER).to(targets.dtype)
+            torch.testing.assert_close(targets.sum(-1), asked)
 
     def test_drawn_answers_are_possible(self, task: Task) -> None:
         for length in self.some_lengths(task):
             batch = task.draw(torch.tensor(2), length, 50)
-            assert (task.targets(batch.inputs).gather(-1, batch.drawn.unsqueeze(-1)) > 0).all()
+            asked = batch.drawn != NO_ANSWER
+            given = task.targets(batch.inputs)[asked].gather(-1, batch.drawn[asked].unsqueeze(-1))
+            assert (given > 0).all()
+
+    def test_something_is_asked_after_the_shortest_input(self, task: Task) -> None:
+        assert (task.draw(torch.tensor(9), task.lengths[0], 50).drawn != NO_ANSWER).all()
 
     def test_drawn_answers_follow_the_targets(self, task: Task) -> None:
         count = 20_000

@@ -50,10 +50,10 @@ def test_few_averages_stand_side_by_side() -> None:
 def test_many_averages_stand_below_each_other(ema_powers: int, bias_powers: int) -> None:
     text = printed(measures(ema_powers, bias_powers))
     rows = [line.split("│")[1:-1] for line in text.splitlines() if line.startswith("│")]
+    assert "BEMA 0.2 0.3" in text  # on one line
     assert len(rows) == 1 + ema_powers * (1 + bias_powers)
     assert rows[0][0].strip() == "raw"
     within, beyond, first, *_, last = (float(cell) for cell in rows[0][1:])
     assert (within, first, last) == (8.5, 1, 31)
     assert beyond == pytest.approx(24)
     assert all(cell.strip() for row in rows for cell in row)
-    assert "…" not in text

@@ -89,9 +89,9 @@ def _rows_of_weights(summary: Table, means: Means, lengths: list[int], train_len
         "within": [length for length in lengths if length <= train_length],
         "beyond": [length for length in lengths if length > train_length],
     }
-    # The shortest, the longest, and some between them.
-    every = max(1, math.ceil(len(lengths) / (MOST_COLUMNS - len(parts))))
-    parts |= {str(length): [length] for length in sorted({*lengths[::every], lengths[-1]})}
+    last = MOST_COLUMNS - len(parts) - 1
+    spread = {lengths[place * (len(lengths) - 1) // last] for place in range(last + 1)}
+    parts |= {str(length): [length] for length in sorted(spread)}
     summary.add_column("weights")
     for part, held in parts.items():
         summary.add_column(part if held else f"{part} (none)", justify="right")
