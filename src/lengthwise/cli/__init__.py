@@ -49,7 +49,11 @@ COMMANDS = {
     "probe": ("probe", "Probe", "What attention does in a Hugging Face model as inputs grow"),
     "average": ("average", "Average", "Average a series of checkpoints (EMA, BEMA)"),
     "othello generate": ("othello", "Generate", "Write random Othello games to a folder"),
-    "othello show": ("othello", "Show", "Draw the board after the moves of a transcript"),
+    "othello show": (
+        "othello",
+        "Show",
+        "Draw the board after some moves, and what a model expects",
+    ),
 }
 """Command: module in this folder, class in it, what it does."""
 
