@@ -66,7 +66,8 @@ def test_a_recipe_goes_through_json(shared: dict[str, Any], own: dict[str, Any])
 
 
 def test_every_recipe_is_known_by_the_name_of_its_task() -> None:
-    assert set(RECIPES) == {"set-complement", "argmax-retrieval", "dictionary-lookup"}
+    names = {"set-complement", "argmax-retrieval", "dictionary-lookup", "othello"}
+    assert set(RECIPES) == names
     for kind in (ArgmaxRetrievalRecipe, DictionaryLookupRecipe):
         assert RECIPES[kind().task.name] is kind
 

@@ -117,7 +117,8 @@ def _one_line(complaint: str) -> str:
     """The message inside tyro's box: what is wrong and, if it has one, its suggestion."""
     parts: list[str] = []
     for line in complaint.splitlines()[1:]:
-        text = re.sub(r"[│╭╮╰╯─]", "", line).strip()
+        # The box is made of dashes and bars where the terminal has nothing better.
+        text = re.sub(r"[│╭╮╰╯─]|-{4,}", "", line).strip(" |+")
         if text.startswith(("Argument helptext", "For full helptext")):
             break
         parts += [text] if text else []
