@@ -95,7 +95,7 @@ def figure(results: Results) -> "Figure":
             axes.set_title("all models" if portion == 1 else f"top {portion:.0%} of models")
             axes.set_xlabel("gap (moves beyond the training length)")
         panels[0].set_ylabel("mean TVD")
-        panels[-1].legend(loc="lower right")
+        panels[0].legend(loc="upper left")
         return figure
 
 

@@ -87,7 +87,7 @@ def figure(results: Results) -> "Figure":
         axes.set_xlabel("gap (moves beyond the training length)")
         axes.set_ylabel("TVD from the legal moves")
         axes.set_title("Without averaging")
-        axes.legend(loc="lower right")
+        axes.legend(loc="upper left")
         return figure
 
 

@@ -72,7 +72,7 @@ def figure_by_moves(results: Results) -> "Figure":
             axes.set_ylim(0, 1)
             axes.set_xlabel("")
             axes.set_title(ARMS[arm].title, pad=18)
-            axes.legend(loc="lower right", fontsize=8)
+            axes.legend(loc="upper center", fontsize=8)
         for axes in panels[:, 0]:
             axes.set_ylabel("TVD from the legal moves")
         for axes in panels[-1]:
