@@ -184,11 +184,11 @@ def test_a_small_model_clearly_beats_a_uniform_guess_over_empty_squares() -> Non
 
 
 def test_a_size_can_be_changed_in_part() -> None:
-    recipe = OthelloRecipe(size="tiny", heads=4)
+    recipe = OthelloRecipe(size="tiny", heads=8)
     model = recipe.model(MEMBER)
     layers, _, width = SIZES["tiny"]
     assert len(model.blocks) == layers  # type: ignore[arg-type]
-    assert model.blocks[0].attention.heads == 4  # type: ignore[index,union-attr]
+    assert model.blocks[0].attention.heads == 8  # type: ignore[index,union-attr]
     assert model.tokens.weight.shape == (61, width)  # type: ignore[union-attr]
     assert float(model.dropout_embedding.rate) == MEMBER.dropout_embedding  # type: ignore[arg-type,union-attr]
 

@@ -16,14 +16,19 @@ from lengthwise.runs.folder import RunFolder
 
 
 def execute_all(paths: Sequence[Path], report: Report, workers: int | None = None) -> None:
-    """Execute the runs at `paths`, as many at a time as there are workers (default: cores).
+    """Execute the runs at `paths`, as many at a time as there are workers.
+
+    By default that is one per core, or one alone where any of them uses another device.
 
     Raises:
         Interrupted: After Ctrl-C, once every run has saved its state.
         InputError: If a run failed; the others are finished first.
     """
-    waiting = [path for path in paths if not RunFolder.open(path).finished]
-    workers = workers or len(os.sched_getaffinity(0))
+    folders = [folder for folder in map(RunFolder.open, paths) if not folder.finished]
+    waiting = [folder.path for folder in folders]
+    if workers is None:
+        cores = len(os.sched_getaffinity(0))
+        workers = cores if all(folder.recipe.device == "cpu" for folder in folders) else 1
     context = multiprocessing.get_context("spawn")
     messages: Queue[Progress | str] = context.Queue()
     running: list[SpawnProcess] = []

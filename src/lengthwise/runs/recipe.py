@@ -23,6 +23,11 @@ class Recipe(Protocol):
         ...
 
     @property
+    def device(self) -> str:
+        """Device to train on, such as cpu or cuda."""
+        ...
+
+    @property
     def train_length(self) -> int:
         """Longest input seen in training."""
         ...

@@ -120,9 +120,9 @@ class Fleet:
 
         if self.size == 1 and not isinstance(inputs, Question):
             # The same without the cost of `vmap`, which is a tenth of a GPT's step.
-            alone = ({name: stacked[0] for name, stacked in part.items()}
-                     for part in (parameters, self.buffers))  # fmt: skip
-            only: Tensor = one(*alone, inputs if shared else inputs[0])
+            own = {name: stacked[0] for name, stacked in parameters.items()}
+            buffers = {name: stacked[0] for name, stacked in self.buffers.items()}
+            only: Tensor = one(own, buffers, inputs if shared else inputs[0])
             return only.unsqueeze(0)
         outputs: Tensor = vmap(one, in_dims=(0, 0, None if shared else 0))(
             parameters, self.buffers, inputs
