@@ -249,10 +249,13 @@ def test_a_run_that_is_not_finished_says_so(run, tmp_path, capsys):
     )
 
 
+def test_a_run_is_asked_as_late_as_a_move_is_to_come(run, capsys):
+    assert "after 11 (not trained)" in shown(capsys, "--game", 7, "--run", run)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--game", "7"], "after = 12: expected 1..11, where a move has been read and one is to"),
         (["--game", "7", "--after", "3", "12"], "after = 12: expected 1..11, where"),
         (["--game", "7", "--after", "0"], "after = 0: expected 1..11"),
         (["--game", "7", "--after", "13"], "after = 13: expected 0..12"),

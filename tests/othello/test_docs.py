@@ -85,8 +85,7 @@ def test_the_commands_run_in_order_and_print_what_the_page_shows(tmp_path, monke
     }  # fmt: skip
 
 
-def test_the_options_of_training_that_are_named_exist(parsed, monkeypatch, capsys):
-    monkeypatch.setattr("lengthwise.runs.othello.require_device", lambda device: None)
+def test_the_options_of_training_that_are_named_exist(parsed, capsys):
     assert main(["train", "othello", "--help"]) == 0
     help = capsys.readouterr().out
     named = options(section("Train") + section("Measure"))
@@ -121,6 +120,6 @@ def test_the_sizes_are_as_listed(size):
 
 
 def test_every_kind_of_positions_is_explained():
-    rows = re.findall(r"^\| ([a-z, ]+)(?: \(the original\))? \|", section("Train"), re.MULTILINE)
+    rows = re.findall(r"^\| ([a-z, ]+)(?: \(as in GPT-1\))? \|", section("Train"), re.MULTILINE)
     explained = {name for row in rows for name in row.split(", ")}
     assert explained >= {*get_args(get_type_hints(OthelloRecipe)["positions"])}

@@ -193,3 +193,15 @@ def test_sinusoids_are_as_large_as_learned_vectors_and_all_different() -> None:
             angle = torch.tensor(position / 10_000 ** (pair / 4))
             expected = torch.stack([angle.sin(), angle.cos()]) * 0.02 * 2**0.5
             torch.testing.assert_close(waves[position, [pair, pair + 4]], expected)
+
+
+def test_half_precision_does_not_round_the_angles() -> None:
+    """Far positions turn as exactly as near ones: only the vectors themselves are rounded."""
+    torch.manual_seed(0)
+    rows = torch.randn(60, 16).bfloat16()
+    ids = torch.arange(0, 6000, 100)
+    turned, _ = RotaryPositions(16)(rows, rows, ids, ids)
+    exact, _ = RotaryPositions(16)(rows.double(), rows.double(), ids, ids)
+    assert turned.dtype == torch.bfloat16
+    # Each of two products and their sum is rounded to eight bits.
+    assert (turned.double() - exact).abs().max() < 4 * 2**-8 * exact.abs().max()

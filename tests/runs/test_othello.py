@@ -13,6 +13,7 @@ from lengthwise.errors import InputError
 from lengthwise.measures import MEASURES
 from lengthwise.models.gpt import SIZES
 from lengthwise.runs import Interrupted, OthelloRecipe, RunFolder, execute
+from lengthwise.runs.models import load_model
 from lengthwise.tasks import Othello
 from lengthwise.training import Hyperparameters, Trainer
 
@@ -205,6 +206,7 @@ def test_a_size_can_be_changed_in_part() -> None:
         ({"size": "smal"}, "did you mean 'small'"),
         ({"positions": "rotry"}, "did you mean 'rotary'"),
         ({"precision": "float16"}, "precision = 'float16'"),
+        ({"norm": "batchnorm"}, "norm = 'batchnorm': expected another one"),
         ({"compiled": "maybe"}, "compiled = 'maybe'"),
         ({"device": "nowhere"}, "device = 'nowhere'"),
     ],
@@ -212,3 +214,27 @@ def test_a_size_can_be_changed_in_part() -> None:
 def test_bad_settings_are_named(settings: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         OthelloRecipe(**settings)  # type: ignore[arg-type]
+
+
+def test_compiling_needs_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    recipe = replace(SMALL, compiled="yes")
+    with pytest.raises(InputError, match=r"compiled = 'yes': .* C\+\+ compiler"):
+        recipe.trainer([MEMBER])
+    replace(SMALL, compiled="auto").trainer([MEMBER])
+
+
+def test_a_run_of_another_device_can_be_read_here(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", replace(SMALL, steps=2), [MEMBER], ["test"])
+    execute(folder)
+    description = folder.path / "run.json"
+    elsewhere = "xpu" if torch.cuda.is_available() else "cuda"
+    text = description.read_text(encoding="utf-8")
+    description.write_text(text.replace('"device": "cpu"', f'"device": "{elsewhere}"'))
+    moved = RunFolder.open(folder.path)
+    assert moved.recipe.device == elsewhere
+    assert len(moved.table()) == len(folder.table())
+    assert next(load_model(folder.path).parameters()).device.type == "cpu"
+    with pytest.raises(InputError, match=f"device = '{elsewhere}': expected one that torch has"):
+        RunFolder.create(tmp_path / "new", moved.recipe, [MEMBER], ["test"])
+    assert not (tmp_path / "new").exists()

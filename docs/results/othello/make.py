@@ -11,6 +11,7 @@ from pathlib import Path
 import polars
 
 from lengthwise.claims import Results
+from lengthwise.measures.distribution import MEASURES
 from lengthwise.papers.whats_missing import CLAIMS
 from lengthwise.papers.whats_missing import othello_readings as read
 from lengthwise.papers.whats_missing.othello import plan
@@ -53,7 +54,7 @@ def main(place: Path) -> None:
 def write_measures(results: Results) -> None:
     """Every measure by arm, weights and number of moves: mean and deviation over seeds."""
     pieces = []
-    for measure in ("tvd", "illegal_mass", "argmax_illegal", "kl"):
+    for measure in MEASURES:
         grouped = read.readings(results, measure).group_by("arm", "kind", "length", "inputs")
         means = grouped.agg(
             mean=polars.col("value").mean(),

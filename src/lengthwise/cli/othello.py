@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,7 +95,8 @@ class Show:
     """In place of a transcript: the held-out game of this number, of seed 0."""
 
     after: tuple[int, ...] = ()
-    """After how many moves; by default after all of them. One board each."""
+    """After how many moves, one board each; by default after all of them, or with a run after the
+    last ones that another move follows."""
 
     board: int | None = None
     """The size of the board: 4, 6 or 8. By default that of the run, or 8."""
@@ -129,7 +130,7 @@ class Show:
         board = self._board()
         moves = self._moves(board)
         reached = list(positions(moves, board))
-        after = self.after or (len(moves),)
+        after = self.after or (self._last(reached),)
         expected = f"0..{len(moves)}, as there are so many moves"
         for number in after:
             require(0 <= number <= len(moves), "after", number, expected)
@@ -142,6 +143,10 @@ class Show:
         if self.picture is not None:
             print(f"\npicture: {self.picture}")
         return 0
+
+    def _last(self, reached: Sequence["Position"]) -> int:
+        asked = [number for number, position in enumerate(reached) if position.legal]
+        return len(reached) - 1 if self.run_folder is None else asked[-1]
 
     def _board(self) -> int:
         from lengthwise.errors import require

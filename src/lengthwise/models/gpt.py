@@ -66,6 +66,8 @@ class GPT(nn.Module):
         require_name(positions, ADDED, "positions")
         require_name(attention, SCORES, "attention")
         require_name(norm, NORMS, "norm")
+        expected = "another one: over a batch of sequences it mixes later tokens into earlier ones"
+        require(norm != "batchnorm", "norm", norm, expected)
         require_name(norm_place, ("before", "after"), "norm_place")
         turn = TURNED[positions](size.width // size.heads) if positions in TURNED else None
         self.tokens = nn.Embedding(vocab, size.width)

@@ -3,7 +3,8 @@
 Some positions are added to the embedded tokens, `(hidden) -> hidden`; rotary ones stand in
 attention's `positions` slot. What each does at positions that training never reached:
 
-- `learned`: nothing trains their vectors, which stay the small random ones they began as. Nor can
+- `learned`: nothing trains their vectors, which stay the small random ones they began as, drawn
+  from N(0, 0.02) as in GPT-1 and GPT-2 (the code of Othello-GPT starts them at zero). Nor can
   weight decay or an average of the weights move them.
 - `offset`: there are none. In training every sequence begins at a random position, as far from the
   start as its length allows, so that all vectors are trained; outside training it begins at 0.
@@ -86,7 +87,7 @@ class SinusoidalPositions(nn.Module):
     def forward(self, hidden: Tensor) -> Tensor:
         """`(batch, length, width)` to the same."""
         angles = _angles(hidden.shape[-2], self.width // 2, hidden)
-        waves = torch.cat([angles.sin(), angles.cos()], -1)
+        waves = torch.cat([angles.sin(), angles.cos()], -1).to(hidden.dtype)
         return hidden + waves * (DEVIATION * 2**0.5)
 
 
@@ -111,17 +112,18 @@ class RotaryPositions(nn.Module):
 
 def _turned(rows: Tensor, ids: Tensor | None) -> Tensor:
     angles = _angles(rows.shape[-2] if ids is None else ids, rows.shape[-1] // 2, rows)
-    sine, cosine = angles.sin(), angles.cos()
+    # Not the angles: rounded to bfloat16 they would be off by more the further the position.
+    sine, cosine = angles.sin().to(rows.dtype), angles.cos().to(rows.dtype)
     first, second = rows.chunk(2, -1)
     return torch.cat([first * cosine - second * sine, first * sine + second * cosine], -1)
 
 
 def _angles(ids: int | Tensor, pairs: int, like: Tensor) -> Tensor:
-    """Position times frequency, `(positions, pairs)`."""
+    """Position times frequency, `(positions, pairs)`, in float32 or wider."""
     if isinstance(ids, int):
         ids = torch.arange(ids, device=like.device)
     frequencies = 10_000.0 ** -(torch.arange(pairs, device=like.device) / pairs)
-    return (ids.unsqueeze(-1) * frequencies).to(like.dtype)
+    return (ids.unsqueeze(-1) * frequencies).to(torch.promote_types(like.dtype, torch.float32))
 
 
 ADDED: dict[str, Callable[[int, int], nn.Module]] = {

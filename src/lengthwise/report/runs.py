@@ -100,8 +100,9 @@ def _rows_of_weights(summary: Table, means: Means, lengths: list[int], train_len
         cells = [
             _mean([own[length] for length in held if length in own]) for held in parts.values()
         ]
-        last_of_kind = place + 1 < len(kinds) and kinds[place + 1] in ("EMA", "raw")
-        summary.add_row(label, *cells, end_section=last_of_kind)
+        # An EMA and the BEMAs that are made of it stand together.
+        ends_group = place + 1 < len(kinds) and kinds[place + 1] == "EMA"
+        summary.add_row(label, *cells, end_section=ends_group)
 
 
 def _mean(values: list[float]) -> str:

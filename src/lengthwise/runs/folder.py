@@ -28,6 +28,7 @@ from lengthwise.runs.recipe import Recipe
 from lengthwise.runs.recipes import from_json, to_json
 from lengthwise.runs.version import code_version
 from lengthwise.training import Hyperparameters
+from lengthwise.training.devices import require_device
 
 FORMAT = 1
 """Rises when a run folder of an older version can no longer be read."""
@@ -55,6 +56,7 @@ class RunFolder:
         overwrite: bool = False,
     ) -> Self:
         """Make a new run folder. One that exists is replaced only if `overwrite` says so."""
+        require_device(recipe.device)
         if path.exists() and any(entry.name != "lock" for entry in path.iterdir()):
             if not overwrite:
                 raise InputError(

@@ -1,5 +1,6 @@
 """Single models in and out of files: one of a run's fleet, or a checkpoint of its own."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from lengthwise.models import MinimalTransformer
 from lengthwise.remedies import NORMS, SCORES
 from lengthwise.runs.folder import RunFolder
 from lengthwise.training import Hyperparameters, Trainer
+from lengthwise.training.devices import require_device
 
 KIND = "lengthwise minimal transformer 1"
 """Written into the header of a checkpoint, so that no other file passes for one."""
@@ -48,12 +50,17 @@ def load_model(
 
 
 def load_trainer(folder: RunFolder) -> Trainer:
-    """A run's trainer as its newest checkpoint left it."""
+    """A run's trainer as its newest checkpoint left it, on the CPU where its device is not here."""
     state = folder.load_checkpoint()
     expected = "a run with a checkpoint ('lengthwise resume' it)"
     require(state is not None, "run", str(folder.path), expected)
     assert state is not None
-    trainer = folder.recipe.trainer(folder.members)
+    recipe = folder.recipe
+    try:
+        require_device(recipe.device)
+    except InputError:
+        recipe = dataclasses.replace(recipe, device="cpu")  # type: ignore[type-var]
+    trainer = recipe.trainer(folder.members)
     trainer.load_state_dict(state)
     return trainer
 

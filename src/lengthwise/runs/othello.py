@@ -1,11 +1,13 @@
 """How GPTs are trained on the first moves of Othello games."""
 
+import os
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
-import tyro
+import tyro  # the command line calls `size` --model; here that is a method
 from torch import nn
 
 from lengthwise.errors import require, require_name
@@ -13,15 +15,16 @@ from lengthwise.measures import Reading, measure_by_length
 from lengthwise.models import GPT
 from lengthwise.models.attention import NormPlace
 from lengthwise.models.gpt import SIZES, Size
-from lengthwise.runs.recipe import require_device
 from lengthwise.tasks import Othello
 from lengthwise.training import Hyperparameters, Trainer, build_fleet
+from lengthwise.training.devices import require_device_name
 
 OTHELLO_ADAM = Hyperparameters(
     learning_rate=5e-4, weight_decay=0.1, beta2=0.95, clip=1.0,
     dropout_embedding=0.1, dropout_weights=0.1, dropout_output=0.1,
 )  # fmt: skip
-"""What Othello-GPT was trained with (arXiv 2210.13382)."""
+"""Rate, decay, betas, clipping and dropout are those of Othello-GPT (arXiv 2210.13382); a short
+warm-up and then a constant rate are ours."""
 
 Precision = Literal["auto", "float32", "bfloat16"]
 
@@ -80,11 +83,11 @@ class OthelloRecipe:
     """Seed of the test games, which are the same for every model."""
 
     precision: Precision = "auto"
-    """Precision of matrix products in training; weights are float32. Auto: bfloat16 on a GPU,
-    float32 on a CPU, though one with bfloat16 instructions gains from it."""
+    """Precision of matrix products in training; weights are float32. Auto: bfloat16 on a GPU that
+    has it, float32 on a CPU, though one with bfloat16 instructions gains from it."""
 
     compiled: Literal["auto", "yes", "no"] = "auto"
-    """Whether training goes through torch.compile. Auto: on a GPU."""
+    """Whether training goes through torch.compile. Auto: on a GPU, for one model."""
 
     device: str = "cpu"
     """Device to train on, such as cpu or cuda."""
@@ -100,7 +103,7 @@ class OthelloRecipe:
         require_name(self.size, SIZES, "model")
         require_name(self.precision, ("auto", "float32", "bfloat16"), "precision")
         require_name(self.compiled, ("auto", "yes", "no"), "compiled")
-        require_device(self.device)
+        require_device_name(self.device)
         with torch.device("meta"):
             self.model(Hyperparameters())  # says what is wrong with the model's own fields
 
@@ -129,14 +132,12 @@ class OthelloRecipe:
 
     def trainer(self, members: Sequence[Hyperparameters]) -> Trainer:
         """A trainer at step 0, with one model per member."""
-        gains = torch.device(self.device).type == "cuda"
-        half = self.precision == "bfloat16" or (self.precision == "auto" and gains)
         fleet = build_fleet(
             self.model,
             members,
             self.device,
-            autocast=torch.bfloat16 if half else None,
-            compiled=self.compiled == "yes" or (self.compiled == "auto" and gains),
+            autocast=torch.bfloat16 if self._half() else None,
+            compiled=self._compile(len(members)),
         )
         return Trainer(
             fleet,
@@ -147,6 +148,23 @@ class OthelloRecipe:
             steps=self.steps,
             accumulate=self.accumulate,
         )
+
+    def _half(self) -> bool:
+        if self.precision != "auto":
+            return self.precision == "bfloat16"
+        return self._on_gpu() and torch.cuda.is_bf16_supported(including_emulation=False)
+
+    def _compile(self, models: int) -> bool:
+        compilers = (os.environ.get("CXX"), "g++", "clang++", "c++")
+        possible = any(name and shutil.which(name) for name in compilers)
+        if self.compiled == "yes":
+            expected = "'no' or 'auto', as there is no C++ compiler here, which torch.compile needs"
+            require(possible, "compiled", self.compiled, expected)
+        wanted = self._on_gpu() and models == 1 and possible
+        return self.compiled == "yes" or (self.compiled == "auto" and wanted)
+
+    def _on_gpu(self) -> bool:
+        return torch.device(self.device).type == "cuda"
 
     def measure(self, trainer: Trainer, weights: torch.Tensor | None) -> Iterator[Reading]:
         """All measures after every number of moves, on games that are held out."""

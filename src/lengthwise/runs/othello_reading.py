@@ -71,7 +71,8 @@ def read_game(
         require(1 <= number <= last, "after", number, expected)
     model = load_model(run, index, ema_power=ema_power, bias_power=bias_power)
     tokens = task.tokens(list(moves[: max(after, default=1)])).unsqueeze(0)
-    logits = model(tokens.to(recipe.device))[0].cpu()
+    device = next(model.parameters()).device
+    logits = model(tokens.to(device))[0].cpu()
     targets = task.targets(tokens)[0]
     squares = task.squares(torch.arange(task.classes - 1)).tolist()
     found = []

@@ -5,7 +5,6 @@ from typing import ClassVar, Protocol
 
 import torch
 
-from lengthwise.errors import InputError
 from lengthwise.measures import Reading
 from lengthwise.training import Hyperparameters, Trainer
 
@@ -39,14 +38,3 @@ class Recipe(Protocol):
     def measure(self, trainer: Trainer, weights: torch.Tensor | None) -> Iterator[Reading]:
         """All measures of the trained fleet, with its own or other weights."""
         ...
-
-
-def require_device(device: str) -> None:
-    """Raise `InputError` unless tensors can be made on `device`."""
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(
-            f"device = {device!r}: expected one that torch has here ({reason})"
-        ) from None

@@ -13,9 +13,10 @@ from lengthwise.measures import Reading, measure_retrieval
 from lengthwise.models import SetReader
 from lengthwise.models.attention import NormPlace
 from lengthwise.remedies import WEIGHINGS
-from lengthwise.runs.recipe import DTYPES, require_device
+from lengthwise.runs.recipe import DTYPES
 from lengthwise.tasks import ArgmaxRetrieval, DictionaryLookup, SetTask
 from lengthwise.training import Hyperparameters, Trainer, build_fleet
+from lengthwise.training.devices import require_device_name
 
 TEST_LENGTHS = tuple(2**power for power in range(4, 15))
 
@@ -103,7 +104,7 @@ class RetrievalRecipe(ABC):
             require(length in lengths, "test_lengths", length, expected)
         require_name(self.test_weigh, WEIGHINGS, "test_weigh")
         require_name(self.dtype, DTYPES, "dtype")
-        require_device(self.device)
+        require_device_name(self.device)
         with torch.device("meta"):
             self.model(Hyperparameters())  # says what is wrong with the model's own fields
 

@@ -11,9 +11,10 @@ from lengthwise.errors import require, require_name
 from lengthwise.measures import Reading, measure_by_length
 from lengthwise.models import MinimalTransformer
 from lengthwise.models.attention import NormPlace
-from lengthwise.runs.recipe import DTYPES, require_device
+from lengthwise.runs.recipe import DTYPES
 from lengthwise.tasks import SetComplement
 from lengthwise.training import Hyperparameters, Trainer, build_fleet
+from lengthwise.training.devices import require_device_name
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class SetComplementRecipe:
         for field in ("batch", "steps", "test_inputs"):
             require(getattr(self, field) >= 1, field, getattr(self, field), "at least 1")
         require_name(self.dtype, DTYPES, "dtype")
-        require_device(self.device)
+        require_device_name(self.device)
         with torch.device("meta"):
             self.model(Hyperparameters())  # says what is wrong with the model's own fields
 

@@ -24,7 +24,9 @@ class Hyperparameters:
         0, "Number of the trial within its seed: another trial sees other random numbers."
     )
     learning_rate: float = setting(3e-3, "Peak learning rate of AdamW.")
-    weight_decay: float = setting(0.0, "Decoupled weight decay, applied to matrices only.")
+    weight_decay: float = setting(
+        0.0, "Decoupled weight decay, of matrices only; in a GPT not of embeddings."
+    )
     beta1: float = setting(0.9, "Decay of the first moment.")
     beta2: float = setting(0.99, "Decay of the second moment.")
     clip: float = setting(1.0, "Largest norm of the gradient; 0 switches clipping off.")

@@ -10,6 +10,7 @@ from lengthwise.averaging import BEMA
 from lengthwise.errors import InputError, require
 from lengthwise.randomness import address, at, below, bits, seeded
 from lengthwise.tasks import Batch, Task
+from lengthwise.training.devices import require_device
 from lengthwise.training.fleet import Fleet
 from lengthwise.training.hyperparameters import Hyperparameters
 from lengthwise.training.losses import FleetLoss, count_answers
@@ -33,6 +34,7 @@ def build_fleet(
     Members of the same seed and trial get the same initial weights where their models draw the same
     numbers; a norm draws none, so a remedy and its baseline start out equal.
     """
+    require_device(str(device))
     models = []
     for member in members:
         with seeded(member.seed, member.trial, "weights"):
@@ -62,7 +64,8 @@ class Trainer:
         then still trains on all lengths up to it.
 
         With `accumulate`, a batch goes through the models in so many parts whose gradients are
-        added: less memory, the same step.
+        added: less memory, and the same step but for masks of dropout and random offsets, which are
+        drawn for each part.
         """
         longest = task.lengths[-1]
         require(train_length in task.lengths, "train_length", train_length, f"one of 1..{longest}")
@@ -101,13 +104,14 @@ class Trainer:
         """Do one step."""
         batch = self._batch(self.step)
         answers = count_answers(batch.drawn)
-        gradient = torch.zeros(())
+        gradient = None
         self.loss = torch.zeros_like(self.loss)
-        for place, part in enumerate(batch.parts(self.accumulate)):
+        for part in batch.parts(self.accumulate):
             loss = self._losses(self.fleet.forward(part.inputs), part, answers)
             own = self.fleet.gradient(loss)
-            gradient = own if place == 0 else gradient.add_(own)
+            gradient = own if gradient is None else gradient.add_(own)
             self.loss += loss.detach()
+        assert gradient is not None
         self.optimizer.step(self.step, self.loss, gradient)
         if self.average is not None:
             self.average.update()

@@ -1,61 +1,66 @@
 """Figure 3: OthelloGPT, means of top quantiles of models by gap, BEMA against none."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars
 
-from lengthwise.claims import Claim, Finding, Picture, Results
+from lengthwise.claims import Claim, Estimate, Finding, Picture, Results
 from lengthwise.papers.whats_missing import othello_readings as read
 from lengthwise.papers.whats_missing.othello import ARMS, DECAYED, OFFSET
 from lengthwise.papers.whats_missing.othello_section import OTHELLO, SOURCE
 from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 QUANTILES = (0.2, 0.5, 1.0)
 """Top portions of models that are drawn. Ours."""
 
-FAR = 4
-"""Gaps up to here are called near. Ours."""
-
 RESAMPLES = 1000
+"""Of the bootstrap. Ours."""
 
 
 def evidence(results: Results) -> Sequence[Finding]:
     """Every model with its raw weights over the same with an average of them."""
     table = read.readings(results)
-    plain = read.of_arms(read.beyond(table))
-    raw = read.of_kind(plain, "raw")
+    plain = read.of_arms(read.over(table))
+    raw, bema = read.of_kind(plain, "raw"), read.chosen(plain, "BEMA")
     findings = [
         Finding(
             "mean TVD beyond the training length, raw / BEMA with powers chosen on other seeds",
-            read.ratios(raw, read.chosen(plain, "BEMA")),
+            read.ratios(raw, bema),
             read.SMALLEST_FACTOR,
         )
     ]
 
-    def shown(words: str, above: polars.DataFrame, below: polars.DataFrame) -> None:
-        estimate = read.ratios(above, below)
+    def shown(words: str, estimate: Estimate) -> None:
         findings.append(Finding(words, estimate, read.SMALLEST_FACTOR, decides=False))
 
-    shown(
-        f"the same with BEMA's default powers ({read.DEFAULT})",
-        raw,
-        read.of_kind(plain, read.DEFAULT),
-    )
-    shown("the same with plain EMA, power chosen on other seeds", raw, read.chosen(plain, "EMA"))
-    ranges = (("within the training length", -1000, 0), (f"gaps 1 to {FAR}", 1, FAR),
-              (f"gaps from {FAR + 1} on", FAR + 1, None))  # fmt: skip
-    for words, least, most in ranges:
-        part = read.of_arms(read.beyond(table, least, most))
-        shown(f"raw / BEMA, {words}", read.of_kind(part, "raw"), read.chosen(part, "BEMA"))
+    default = read.ratios(raw, read.of_kind(plain, read.DEFAULT))
+    shown(f"the same with BEMA's default powers ({read.DEFAULT})", default)
+    ema = read.ratios(raw, read.chosen(plain, "EMA"))
+    shown("the same with plain EMA, power chosen on other seeds", ema)
+    for gaps in (read.WITHIN, read.NEAR, read.FAR):
+        part = read.of_arms(read.over(table, gaps))
+        ratio = read.ratios(read.of_kind(part, "raw"), read.chosen(part, "BEMA"))
+        shown(f"raw / BEMA, {gaps.words}", ratio)
     for arm in (DECAYED, OFFSET):
-        own = read.of_arms(read.beyond(table), [arm])
-        words = f"raw / BEMA beyond the training length, {ARMS[arm].title}"
-        shown(words, read.of_kind(own, "raw"), read.chosen(own, "BEMA"))
+        own = read.of_arms(read.over(table), [arm])
+        ratio = read.ratios(read.of_kind(own, "raw"), read.chosen(own, "BEMA"))
+        shown(f"raw / BEMA beyond the training length, {ARMS[arm].title}", ratio)
+    kinds = _kinds(table)
+    for portion in QUANTILES[:-1]:
+        above, below = (
+            _by_seed(read.of_kind(_drawn(table), kinds[name])) for name in ("raw", "BEMA")
+        )
+        shown(
+            f"mean over gaps of the top {portion:.0%} of models at each gap, raw / "
+            f"{kinds['BEMA']} (chosen on these seeds; bootstrap)",
+            portion_ratio(above.values, below.values, portion),
+        )
     return findings
 
 
@@ -66,56 +71,88 @@ def top_means(values: np.ndarray, portion: float) -> np.ndarray:
     return means
 
 
-def _by_seed(table: polars.DataFrame) -> tuple[np.ndarray, list[int]]:
-    """Values as `(seeds, arms, gaps)`, and the gaps."""
+def portion_ratio(above: np.ndarray, below: np.ndarray, portion: float) -> Estimate:
+    """Mean over gaps of the top portion's mean, `above` over `below`; both `(seeds, arms, gaps)`.
+
+    The interval is a bootstrap over seeds, the same ones for both.
+    """
+
+    def ratio(seeds: np.ndarray | slice) -> float:
+        tops = (top_means(_models(values[seeds]), portion).mean() for values in (above, below))
+        first, second = tops
+        return float(first / second)
+
+    low, high = np.quantile([ratio(draw) for draw in _draws(len(above))], (0.025, 0.975))
+    return Estimate(ratio(slice(None)), float(low), float(high), len(above))
+
+
+class _Grid(NamedTuple):
+    values: np.ndarray
+    """`(seeds, arms, gaps)`."""
+    gaps: list[int]
+
+
+def _by_seed(table: polars.DataFrame) -> _Grid:
+    """The values of one kind of weights; seeds of which a model diverged are left out."""
     gaps = sorted(table["gap"].unique())
     ordered = table.sort("seed", "arm", "gap")
     arms = ordered.group_by("seed", maintain_order=True).agg(polars.col("arm").n_unique())
     whole = arms.filter(polars.col("arm") == arms["arm"].max())["seed"]
     ordered = ordered.filter(polars.col("seed").is_in(whole.to_list()))
-    return ordered["value"].to_numpy().reshape(len(whole), -1, len(gaps)), gaps
+    return _Grid(ordered["value"].to_numpy().reshape(len(whole), -1, len(gaps)), gaps)
+
+
+def _models(values: np.ndarray) -> np.ndarray:
+    """`(seeds, arms, gaps)` as `(models, gaps)`."""
+    return values.reshape(-1, values.shape[-1])
+
+
+def _draws(seeds: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(seeds, size=(RESAMPLES, seeds))
+
+
+def _drawn(table: polars.DataFrame) -> polars.DataFrame:
+    """What the figure is about: the arms that decide, beyond the training length."""
+    return read.of_arms(table).filter(polars.col("gap") >= 1)
+
+
+def _kinds(table: polars.DataFrame) -> dict[str, str]:
+    """The kinds of weights that the figure shows: raw, and the powers that are best beyond."""
+    means = read.of_arms(read.over(table))
+    return {"raw": "raw"} | {name: read.best_kind(means, name) for name in ("EMA", "BEMA")}
 
 
 def figure(results: Results) -> "Figure":
     """A panel per top portion, a line per kind of weights."""
-    table = read.of_arms(read.readings(results)).filter(polars.col("gap") >= 1)
-    kinds = {
-        "raw weights": ("raw", "orange", "o"),
-        "EMA": (read.best_kind(table, "EMA"), "green", "^"),
-        "BEMA": (read.best_kind(table, "BEMA"), "blue", "s"),
-    }
+    table = read.readings(results)
+    kinds, drawn = _kinds(table), _drawn(table)
     with house_style():
         figure = new_figure(3.6 * len(QUANTILES) + 0.8, 4.0)
         panels = figure.subplots(1, len(QUANTILES), sharey=True)
         for axes, portion in zip(panels, QUANTILES, strict=True):
-            for words, (kind, colour, marker) in kinds.items():
-                values, gaps = _by_seed(read.of_kind(table, kind))
-                _draw(axes, values, gaps, portion, COLOURS[colour], marker,
-                      words if kind == "raw" else kind)  # fmt: skip
-            axes.set_title("all models" if portion == 1 else f"top {portion:.0%} of models")
+            for name, (colour, marker) in LINES.items():
+                grid = _by_seed(read.of_kind(drawn, kinds[name]))
+                _draw(axes, grid, portion, COLOURS[colour], marker, kinds[name])
+            models = len(_models(grid.values))
+            top = f"top {portion:.0%}: {max(1, round(portion * models))} of {models} models"
+            axes.set_title(f"all {models} models" if portion == 1 else top)
             axes.set_xlabel("gap (moves beyond the training length)")
         panels[0].set_ylabel("mean TVD")
         panels[0].legend(loc="upper left")
         return figure
 
 
-def _draw(
-    axes: object,
-    values: np.ndarray,
-    gaps: list[int],
-    portion: float,
-    colour: str,
-    marker: str,
-    label: str,
-) -> None:
+LINES = {"raw": ("orange", "o"), "EMA": ("green", "^"), "BEMA": ("blue", "s")}
+
+
+def _draw(axes: "Axes", grid: _Grid, portion: float, colour: str, marker: str, label: str) -> None:
     """A line of means of the top portion, with a bootstrap band over seeds."""
-    generator = np.random.default_rng(0)
-    draws = generator.integers(len(values), size=(RESAMPLES, len(values)))
-    means = [top_means(values[draw].reshape(-1, len(gaps)), portion) for draw in draws]
+    draws = _draws(len(grid.values))
+    means = [top_means(_models(grid.values[draw]), portion) for draw in draws]
     low, high = np.quantile(means, (0.025, 0.975), axis=0)
-    middle = top_means(values.reshape(-1, len(gaps)), portion)
-    axes.plot(gaps, middle, color=colour, marker=marker, markersize=4, label=label)  # type: ignore[attr-defined]
-    axes.fill_between(gaps, low, high, color=colour, alpha=0.15, lw=0)  # type: ignore[attr-defined]
+    middle = top_means(_models(grid.values), portion)
+    axes.plot(grid.gaps, middle, color=colour, marker=marker, markersize=4, label=label)
+    axes.fill_between(grid.gaps, low, high, color=colour, alpha=0.15, lw=0)
 
 
 def pictures(results: Results) -> list[Picture]:

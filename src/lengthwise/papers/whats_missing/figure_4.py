@@ -18,38 +18,35 @@ if TYPE_CHECKING:
 
 
 def evidence(results: Results) -> Sequence[Finding]:
-    """EMA over BEMA, both at their best powers, and the default pair over the best one."""
-    plain = read.of_arms(read.beyond(read.readings(results)))
+    """EMA over BEMA, both at their best powers, and other pairs over the best one."""
+    plain = read.of_arms(read.over(read.readings(results)))
     ema, bema = read.chosen(plain, "EMA"), read.chosen(plain, "BEMA")
     findings = [
         Finding(
             "mean TVD beyond the training length, EMA / BEMA, powers of both chosen on other seeds",
             read.ratios(ema, bema),
-            smallest=1.0,
+            read.SMALLEST_FACTOR,
         ),
         Finding(
             f"the same, {read.DEFAULT} / BEMA with powers chosen on other seeds",
             read.ratios(read.of_kind(plain, read.DEFAULT), bema),
-            smallest=1.0,
+            read.SMALLEST_FACTOR,
             decides=False,
         ),
     ]
-    best = read.best_kind(plain, "BEMA").split()
-    _, ema_power, bias_power = best
-    for words, kind in (
-        (f"{best[0]} {ema_power} {min(BIAS_POWERS)} (stronger correction)",
-         f"BEMA {ema_power} {min(BIAS_POWERS)}"),
-        (f"EMA {ema_power} (no correction)", f"EMA {ema_power}"),
-        (f"BEMA {min(EMA_POWERS)} {bias_power} (shorter average)",
-         f"BEMA {min(EMA_POWERS)} {bias_power}"),
-        (f"BEMA {max(EMA_POWERS)} {bias_power} (longer average)",
-         f"BEMA {max(EMA_POWERS)} {bias_power}"),
-    ):  # fmt: skip
-        if kind != " ".join(best):
-            estimate = read.ratios(read.of_kind(plain, kind), read.of_kind(plain, " ".join(best)))
-            findings.append(
-                Finding(f"{words} / {' '.join(best)}, the best of all", estimate, 1.0, False)
-            )
+    best = read.best_kind(plain, "BEMA")
+    _, ema_power, bias_power = best.split()
+    others = {
+        "stronger correction": f"BEMA {ema_power} {min(BIAS_POWERS)}",
+        "no correction": f"EMA {ema_power}",
+        "shorter average": f"BEMA {min(EMA_POWERS)} {bias_power}",
+        "longer average": f"BEMA {max(EMA_POWERS)} {bias_power}",
+    }
+    for words, kind in others.items():
+        if kind != best:
+            ratio = read.ratios(read.of_kind(plain, kind), read.of_kind(plain, best))
+            effect = f"{kind} ({words}) / {best}, the best of all (chosen on these seeds)"
+            findings.append(Finding(effect, ratio, read.SMALLEST_FACTOR, decides=False))
     return findings
 
 
@@ -71,14 +68,10 @@ def figure(results: Results) -> "Figure":
     table = read.readings(results)
     with house_style():
         figure = new_figure(11.0, 3.4)
-        for axes, (words, least, most) in zip(
-            figure.subplots(1, 2),
-            (("Within the training length", -1000, 0), ("Beyond it", 1, None)),
-            strict=True,
-        ):
-            values, raw = grid(read.of_arms(read.beyond(table, least, most)))
+        for axes, gaps in zip(figure.subplots(1, 2), (read.WITHIN, read.BEYOND), strict=True):
+            values, raw = grid(read.of_arms(read.over(table, gaps)))
             draw_powers(axes, values, raw, EMA_POWERS, [*BIAS_POWERS, None])
-            axes.set_title(f"{words}: raw weights {raw:.3f}")
+            axes.set_title(f"{gaps.words.capitalize()}: raw weights {raw:.3f}")
         return figure
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import polars
 
-from lengthwise.claims import Claim, Estimate, Finding, Picture, Results
+from lengthwise.claims import Claim, Finding, Picture, Results
 from lengthwise.papers.whats_missing import othello_readings as read
 from lengthwise.papers.whats_missing.othello import DROPOUTS, PLAIN
 from lengthwise.papers.whats_missing.othello_section import OTHELLO, SOURCE
@@ -22,49 +22,31 @@ def evidence(results: Results) -> Sequence[Finding]:
     """Without dropout over with it, within each seed, raw weights; then with BEMA."""
     table = read.readings(results)
     off, on, more = DROPOUTS
-    compare = _Comparison(table)
-    findings = [
-        Finding(
-            f"mean TVD beyond the training length, raw weights, dropout {off:g} / {on:g}",
-            compare(off, on, "raw"),
-            read.SMALLEST_FACTOR,
-        )
+    bema = read.best_kind(read.of_arms(read.over(table)), "BEMA")
+
+    def finding(
+        words: str, rate: float, kind: str, gaps: read.Gaps = read.BEYOND, *, decides: bool = False
+    ) -> Finding:
+        means = read.of_kind(read.over(table, gaps), kind)
+        without, dropped = (_of_rate(means, one) for one in (off, rate))
+        effect = f"{words}, dropout {off:g} / {rate:g}"
+        return Finding(effect, read.ratios(without, dropped), read.SMALLEST_FACTOR, decides)
+
+    return [
+        finding("mean TVD beyond the training length, raw weights", on, "raw", decides=True),
+        finding("the same", more, "raw"),
+        *(
+            finding(f"{gaps.words}, raw weights", on, "raw", gaps)
+            for gaps in (read.WITHIN, read.NEAR, read.FAR)
+        ),
+        finding(f"beyond it, both with {bema} (chosen on these seeds)", on, bema),
     ]
-    for words, estimate in (
-        (f"the same, dropout {off:g} / {more:g}", compare(off, more, "raw")),
-        (f"dropout {off:g} / {on:g}, gaps 1 to 4", compare(off, on, "raw", 1, 4)),
-        (f"dropout {off:g} / {on:g}, gaps from 5 on", compare(off, on, "raw", 5)),
-        (
-            f"dropout {off:g} / {on:g}, within the training length",
-            compare(off, on, "raw", -1000, 0),
-        ),
-        (
-            f"dropout {off:g} / {on:g} beyond it, both with {compare.bema}",
-            compare(off, on, compare.bema),
-        ),
-    ):
-        findings.append(Finding(words, estimate, read.SMALLEST_FACTOR, decides=False))
-    return findings
 
 
-class _Comparison:
-    """Ratios of one dropout rate to another, by seed."""
-
-    def __init__(self, table: polars.DataFrame) -> None:
-        self.table = table
-        self.bema = read.best_kind(read.of_arms(read.beyond(table)), "BEMA")
-
-    def __call__(
-        self, above: float, below: float, kind: str, least: int = 1, most: int | None = None
-    ) -> Estimate:
-        means = read.of_kind(read.beyond(self.table, least, most), kind)
-        first, second = (
-            dict(
-                means.filter(polars.col("arm") == f"dropout {rate:g}")["seed", "value"].iter_rows()
-            )
-            for rate in (above, below)
-        )
-        return read.between(first, second)
+def _of_rate(means: polars.DataFrame, rate: float) -> polars.DataFrame:
+    """The rows of one rate, under a name that does not tell it, so that rates can be paired."""
+    own = means.filter(polars.col("arm") == f"dropout {rate:g}")
+    return own.with_columns(arm=polars.lit("dropout"))
 
 
 def figure(results: Results) -> "Figure":

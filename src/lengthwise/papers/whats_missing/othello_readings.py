@@ -1,11 +1,12 @@
 """What the claims about Othello read: TVD by gap, and powers that are chosen without peeking."""
 
-import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars
 
 from lengthwise.claims import Estimate, Results, estimate
+from lengthwise.papers.whats_missing.kinds import kind_of_weights
 from lengthwise.papers.whats_missing.othello import PLAIN, arms_of
 from lengthwise.runs import OthelloRecipe
 
@@ -29,15 +30,6 @@ def readings(results: Results, measure: str = "tvd") -> polars.DataFrame:
     Columns: `arm`, `seed`, `kind` ("raw", "EMA 0.5", "BEMA 0.5 0.2" ...), `length`, `gap` (moves
     beyond those seen in training; 0 and less are within), `value`, `inputs`.
     """
-    powers = (
-        polars.when(polars.col(power).is_null())
-        .then(polars.lit(""))
-        .otherwise(polars.format(" {}", power))
-        for power in ("ema_power", "bias_power")
-    )
-    kind = polars.concat_str(
-        polars.col("weights").replace_strict({"raw": "raw", "ema": "EMA", "bema": "BEMA"}), *powers
-    )
     pieces = []
     for label, table in results.tables.items():
         arms = arms_of(results.plan[label])
@@ -46,20 +38,37 @@ def readings(results: Results, measure: str = "tvd") -> polars.DataFrame:
     return (
         polars.concat(pieces)
         .filter(polars.col("measure") == measure, polars.col("diverged").is_null())
-        .with_columns(kind=kind, gap=polars.col("length") - recipe_of(results).train_length)
+        .with_columns(
+            kind=kind_of_weights(), gap=polars.col("length") - recipe_of(results).train_length
+        )
         .select("arm", "seed", "kind", "length", "gap", "value", "inputs")
         .sort("arm", "seed", "kind", "length")
     )
 
 
-def beyond(table: polars.DataFrame, least: int = 1, most: int | None = None) -> polars.DataFrame:
-    """Mean over the gaps from `least` to `most`, in a row per arm, seed and kind."""
-    chosen = table.filter(polars.col("gap") >= least)
-    if most is not None:
-        chosen = chosen.filter(polars.col("gap") <= most)
-    return chosen.group_by("arm", "seed", "kind", maintain_order=True).agg(
-        polars.col("value").mean()
-    )
+class Gaps(NamedTuple):
+    """A range of gaps, in words and as its bounds; None is no bound."""
+
+    words: str
+    least: int | None
+    most: int | None
+
+
+WITHIN = Gaps("within the training length", None, 0)
+BEYOND = Gaps("beyond the training length", 1, None)
+NEAR, FAR = Gaps("gaps 1 to 4", 1, 4), Gaps("gaps from 5 on", 5, None)
+"""Where near ends is ours."""
+
+
+def over(table: polars.DataFrame, gaps: Gaps = BEYOND) -> polars.DataFrame:
+    """Mean over a range of gaps, in a row per arm, seed and kind."""
+    gap = polars.col("gap")
+    if gaps.least is not None:
+        table = table.filter(gap >= gaps.least)
+    if gaps.most is not None:
+        table = table.filter(gap <= gaps.most)
+    groups = table.group_by("arm", "seed", "kind", maintain_order=True)
+    return groups.agg(polars.col("value").mean())
 
 
 def of_arms(table: polars.DataFrame, arms: Sequence[str] = tuple(PLAIN)) -> polars.DataFrame:
@@ -77,12 +86,6 @@ def ratios(above: polars.DataFrame, below: polars.DataFrame) -> Estimate:
     logs = pairs.with_columns(log=(polars.col("value") / polars.col("value_below")).log())
     means = logs.group_by("seed", maintain_order=True).agg(polars.col("log").mean())
     return estimate(means["log"].to_list()).exp()
-
-
-def between(above: dict[int, float], below: dict[int, float]) -> Estimate:
-    """As `ratios`, for one number per seed."""
-    seeds = sorted(above.keys() & below.keys())
-    return estimate([math.log(above[seed] / below[seed]) for seed in seeds]).exp()
 
 
 def of_kind(table: polars.DataFrame, kind: str) -> polars.DataFrame:

@@ -52,13 +52,13 @@ def figure_by_moves(results: Results) -> "Figure":
     table = read.readings(results)
     recipe = read.recipe_of(results)
     guesses = guess(results)
-    arms = [next(iter(PLAIN)), list(PLAIN)[1], DECAYED, OFFSET]
+    arms = [*list(PLAIN)[:2], DECAYED, OFFSET]
     with house_style():
         figure = new_figure(10.4, 6.6)
         panels = figure.subplots(2, 2, sharex=True, sharey=True)
         for axes, arm in zip(panels.flat, arms, strict=True):
             own = table.filter(polars.col("arm") == arm)
-            kind = read.best_kind(read.beyond(own), "BEMA")
+            kind = read.best_kind(read.over(own), "BEMA")
             curves = {
                 "raw weights": Curve(read.of_kind(own, "raw"), COLOURS["orange"], "-", "o"),
                 f"{kind} (best here)": Curve(read.of_kind(own, kind), COLOURS["blue"], "-", "s"),
@@ -81,25 +81,32 @@ def figure_by_moves(results: Results) -> "Figure":
 
 
 def table_by_gap(results: Results) -> Table:
-    """TVD within the training length and beyond it, by arm: raw, EMA and BEMA."""
+    """TVD within the training length and beyond it, by arm: raw, EMA and BEMA; and a guess."""
     table = read.readings(results)
-    longest = int(table["gap"].max() or 0)  # type: ignore[arg-type]
-    ranges = [("within", -longest, 0), ("gap 1 to 4", 1, 4), (f"gap 5 to {longest}", 5, longest)]
+    ranges = (read.WITHIN, read.NEAR, read.FAR)
     rows = []
     for arm, words in ARMS.items():
         own = table.filter(polars.col("arm") == arm)
-        ema, bema = (read.best_kind(read.beyond(own), prefix) for prefix in ("EMA", "BEMA"))
+        ema, bema = (read.best_kind(read.over(own), prefix) for prefix in ("EMA", "BEMA"))
         for kind in ("raw", ema, read.DEFAULT, bema):
-            parts = (read.of_kind(read.beyond(own, least, most), kind) for _, least, most in ranges)
-            rows.append([words.title, kind, *(_cell(part["value"].to_list()) for part in parts)])
+            parts = (read.of_kind(read.over(own, gaps), kind)["value"] for gaps in ranges)
+            rows.append([words.title, kind, *(_cell(part.to_list()) for part in parts)])
+    guesses = _as_readings(guess(results), read.recipe_of(results).train_length)
+    cells = (f"{read.over(guesses, gaps)['value'][0]:.3f}" for gaps in ranges)
+    rows.append(["nothing: a guess among the empty squares", "", *cells])
     return Table(
         "othello-tvd",
         "TVD within the training length and at gaps beyond it: mean and standard deviation over "
         "seeds. Per arm: raw weights, the best EMA, BEMA at its default powers, the best BEMA "
         "(best for this table; the claims choose powers on other seeds).",
-        ["trained with", "weights", *(words for words, _, _ in ranges)],
+        ["trained with", "weights", *(gaps.words for gaps in ranges)],
         rows,
     )
+
+
+def _as_readings(values: dict[int, float], train_length: int) -> polars.DataFrame:
+    rows = [("guess", 0, "guess", length - train_length, value) for length, value in values.items()]
+    return polars.DataFrame(rows, schema=["arm", "seed", "kind", "gap", "value"], orient="row")
 
 
 def _cell(values: Sequence[float]) -> str:
@@ -149,14 +156,15 @@ def section(results: Results) -> Section:
             f"said otherwise; loss on the {member.loss} move; no dropout but of the embedding; "
             f"seeds {seeds[0]} to {seeds[-1]}; {recipe.test_inputs} test games, of which "
             f"{last['inputs'][0]} last to the longest input.",
-            "Positions are learned vectors, as in the original. Those that training never reaches "
-            "keep the small random values they began with, in every average as well; "
-            f"'{ARMS[OFFSET].title}' is a model that saw all of them in training.",
-            "A seed fixes the initial weights and the games of all models that bear it. Ratios are "
-            "taken within seed and arm and averaged over arms; intervals are Student's t over "
-            "seeds. Powers are chosen on the other seeds (leave one out), so that no choice is "
-            f"judged by the numbers it was made with. Models that diverged and are left out: "
-            f"{lost}.",
+            "Positions are learned vectors. Those that training never reaches keep the small "
+            "random values they began with, N(0, 0.02) as in GPT-1, in every average as well (the "
+            f"code of Othello-GPT starts them at zero); '{ARMS[OFFSET].title}' is a model that saw "
+            "all of them in training.",
+            "A seed fixes the games of all models that bear it, and the initial weights of those "
+            "with the same positions. Ratios are taken within seed and arm and averaged over arms; "
+            "intervals are Student's t over seeds. In the findings that decide, powers are chosen "
+            "on the other seeds (leave one out), so that no choice is judged by the numbers it was "
+            f"made with. Models that diverged and are left out: {lost}.",
             f"Changes of TVD by less than a factor of {read.SMALLEST_FACTOR} would not matter "
             "(ours).",
         ],

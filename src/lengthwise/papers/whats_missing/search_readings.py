@@ -7,6 +7,7 @@ import polars
 
 from lengthwise.claims import Estimate, Results, estimate
 from lengthwise.claims.statistics import student_t
+from lengthwise.papers.whats_missing.kinds import kind_of_weights
 from lengthwise.search.set_complement import DROPOUTS
 
 SITES = dict(zip(DROPOUTS, ("embedding", "attention weights", "attention output"), strict=True))
@@ -34,22 +35,13 @@ def trials(results: Results) -> polars.DataFrame:
     """
     assert results.search is not None
     longest = results.search.by_length()["length"].max()
-    powers = (
-        polars.when(polars.col(power).is_null())
-        .then(polars.lit(""))
-        .otherwise(polars.format(" {}", power))
-        for power in ("ema_power", "bias_power")
-    )
-    kind = polars.concat_str(
-        polars.col("weights").replace("raw", "Raw").str.to_uppercase(), *powers
-    )
     return (
         results.search.table()
         .filter(polars.col("diverged").is_null(), polars.col("tvd_beyond").is_not_nan())
         .with_columns(
             pair=polars.col("trial") // 2,
             gap=longest - polars.col("train_length"),
-            kind=kind.replace("RAW", "raw"),
+            kind=kind_of_weights(),
             dropout=polars.any_horizontal(polars.col(site) > 0 for site in DROPOUTS),
         )
     )
