@@ -52,21 +52,21 @@ def main(place: Path) -> None:
 
 
 def write_measures(results: Results) -> None:
-    """Every measure by arm, weights and number of moves: mean and deviation over seeds."""
+    """TVD of all weights, and all other measures of the raw ones, by arm and number of moves."""
     pieces = []
     for measure in MEASURES:
-        grouped = read.readings(results, measure).group_by("arm", "kind", "length", "inputs")
-        means = grouped.agg(
-            mean=polars.col("value").mean(),
-            deviation=polars.col("value").std(),
-            seeds=polars.len(),
+        table = read.readings(results, measure)
+        if measure != "tvd":
+            table = table.filter(polars.col("kind") == "raw")
+        means = table.group_by("arm", "kind", "length", "inputs").agg(
+            mean=polars.col("value").mean(), deviation=polars.col("value").std(), seeds=polars.len()
         )
         pieces.append(means.with_columns(measure=polars.lit(measure)))
+    columns = ("measure", "arm", "kind", "length", "mean", "deviation", "seeds", "inputs")
+    ordered = polars.concat(pieces).select(columns).sort(columns[:4])
+    ordered.write_csv(HERE / "measures.csv", float_precision=4)
     guesses = polars.DataFrame(list(guess(results).items()), schema=["length", "tvd"], orient="row")
-    guesses.write_csv(HERE / "guess.csv", float_precision=6)
-    ordered = polars.concat(pieces).sort("measure", "arm", "kind", "length")
-    ordered.select("measure", "arm", "kind", "length", "mean", "deviation", "seeds", "inputs"
-                   ).write_csv(HERE / "measures.csv", float_precision=5)  # fmt: skip
+    guesses.write_csv(HERE / "guess.csv", float_precision=4)
 
 
 if __name__ == "__main__":
