@@ -65,6 +65,17 @@ def test_runs_are_one_per_seed_and_positions(small: Reproduction) -> None:
     assert names == ["learned-1", "learned-2", "offset-1", "offset-2"]
 
 
+@pytest.mark.slow
+def test_models_have_learned_something_at_quick_scale(tmp_path: Path) -> None:
+    done = reproduce(CLAIMS_HERE, "quick", tmp_path, ["test"], lambda progress: None)
+    assert all(verdict.headline.estimate.count == 3 for verdict in done.verdicts)
+    (table,) = done.tables
+    *models, guessed = table.rows
+    for row in models:
+        if row[1] == "raw":
+            assert float(row[2].split()[0]) < 0.7 * float(guessed[2])
+
+
 def test_arms_belong_to_their_members() -> None:
     for run in plan("laptop").values():
         for arm, member in zip(arms_of(run), run.members, strict=True):
