@@ -3,6 +3,7 @@
 import copy
 import math
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,3 +69,26 @@ def test_every_model_gets_the_update_torch_would_give_it(members: list[Hyperpara
     for index, member in enumerate(members):
         expected = reference(models[index], member, inputs[:, index])
         torch.testing.assert_close(fleet.weights[index], expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("models", [1, 3])
+@pytest.mark.parametrize("cached", [1, 100, 4096])
+def test_a_step_in_parts_is_the_same_step(
+    models: int, cached: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = [
+        Hyperparameters(seed=seed, weight_decay=0.1, clip=0.5, warmup=2) for seed in range(models)
+    ]
+    ends = []
+    for size in (1 << 30, cached):
+        monkeypatch.setattr("lengthwise.training.optimizer.CACHED", size)
+        torch.manual_seed(0)
+        fleet = Fleet([nn.Linear(57, 101) for _ in members])
+        optimizer = FleetAdamW(fleet, members, steps=10)
+        for step in range(5):
+            loss = torch.ones(models)
+            loss[-1] = torch.nan if step == 4 else 1.0  # the last one diverges
+            optimizer.step(step, loss, torch.randn_like(fleet.weights))
+        ends.append((fleet.weights, optimizer.first, optimizer.second, optimizer.diverged))
+    for whole, parts in zip(*ends, strict=True):
+        assert torch.equal(whole, parts)

@@ -11,6 +11,9 @@ from lengthwise.training.hyperparameters import Hyperparameters, vector
 
 EPSILON = 1e-8
 
+CACHED = 1 << 15
+"""Numbers per tensor that a core's cache holds of all tensors of a step."""
+
 
 class FleetAdamW:
     """AdamW with clipping, warm-up and cosine decay; updates the fleet's weights in place.
@@ -26,6 +29,7 @@ class FleetAdamW:
         weights = fleet.weights
         self.first = torch.zeros_like(weights)
         self.second = torch.zeros_like(weights)
+        self._parts = _cached_parts(weights)
         self.diverged = torch.full((fleet.size,), -1, device=fleet.device)
         """The step at which each model diverged, or -1."""
 
@@ -70,13 +74,31 @@ class FleetAdamW:
         alive = (self.diverged < 0).unsqueeze(1)
         rate = self.learning_rate(step) * alive
         # A frozen row takes part with a gradient and a rate of exactly zero.
-        gradient.masked_fill_(~alive, 0.0)
-        gradient *= (self._clip / norm.clamp(min=EPSILON)).clamp(max=1.0).nan_to_num()
-        self.first.lerp_(gradient, 1 - self._beta1)
-        self.second.mul_(self._beta2).addcmul_(gradient, gradient * (1 - self._beta2))
+        shrink = (self._clip / norm.clamp(min=EPSILON)).clamp(max=1.0).nan_to_num()
         correction1, correction2 = (1 - beta ** (step + 1) for beta in self._betas)
         scale = (correction2.sqrt() / correction1 * rate).to(gradient)
-        root = self.second.sqrt().add_(EPSILON * correction2.sqrt().to(gradient))
-        if self._decays:
-            self.fleet.weights.mul_(1 - rate.to(gradient) * self._decay)
-        self.fleet.weights.sub_(torch.div(self.first, root, out=root).mul_(scale))
+        epsilon = EPSILON * correction2.sqrt().to(gradient)
+        for part in self._parts:
+            own, first, second = gradient[:, part], self.first[:, part], self.second[:, part]
+            weights = self.fleet.weights[:, part]
+            own.masked_fill_(~alive, 0.0)
+            own *= shrink
+            first.lerp_(own, 1 - self._beta1)
+            second.mul_(self._beta2).addcmul_(own, own * (1 - self._beta2))
+            root = second.sqrt().add_(epsilon)
+            if self._decays:
+                weights.mul_(1 - rate.to(gradient) * self._decay[:, part])
+            weights.sub_(torch.div(first, root, out=root).mul_(scale))
+
+
+def _cached_parts(weights: Tensor) -> list[slice]:
+    """Columns of `weights` that are updated at once.
+
+    A step passes over every tensor some dozen times. Where they are large, a processor does all
+    passes over a part that fits its cache before the next one; each number comes out the same.
+    """
+    models, parameters = weights.shape
+    if weights.device.type != "cpu" or weights.numel() <= 8 * CACHED:
+        return [slice(None)]
+    width = max(1, CACHED // models)
+    return [slice(begin, begin + width) for begin in range(0, parameters, width)]
