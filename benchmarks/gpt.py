@@ -34,8 +34,8 @@ PLAIN = replace(
 )  # fmt: skip
 PEAK_SIZE = 1024
 BAR = 0.8
-"""A plain module keeps its gradients where they arise; a fleet gathers them into one tensor, and its
-weights may be many models'. That should cost little."""
+"""A plain module keeps its gradients where they arise; a fleet gathers them into one tensor, which
+may be of many models. That should cost little."""
 
 
 class Peer:
