@@ -116,12 +116,13 @@ def test_training_is_on_training_games_and_measures_are_on_others(
     assert asked == [Othello(4, split="held-out")]
 
 
-def losses(recipe: OthelloRecipe, member: Hyperparameters) -> tuple[list[float], Trainer]:
-    trainer = recipe.trainer([member])
+def losses(recipe: OthelloRecipe, *members: Hyperparameters) -> tuple[list[float], Trainer]:
+    """The mean loss of all models at every step."""
+    trainer = recipe.trainer(members)
     found = []
     for _ in range(recipe.steps):
         trainer.advance()
-        found.append(float(trainer.loss))
+        found.append(float(trainer.loss.mean()))
     return found, trainer
 
 
@@ -149,12 +150,14 @@ def test_auto_is_plain_on_a_processor() -> None:
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs a C++ compiler")
 @pytest.mark.slow
-def test_compiled_is_as_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("models", [1, 2])
+def test_compiled_is_as_plain(models: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A cache of its own: a test that is killed must not leave half a library to the next one.
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     recipe = replace(SMALL, steps=12)
-    plain, trainer = losses(recipe, MEMBER)
-    compiled, other = losses(replace(recipe, compiled="yes"), MEMBER)
+    members = [replace(MEMBER, seed=seed) for seed in range(models)]
+    plain, trainer = losses(recipe, *members)
+    compiled, other = losses(replace(recipe, compiled="yes"), *members)
     assert compiled == pytest.approx(plain, abs=1e-4)
     ends = trainer.state_dict(), other.state_dict()
     for name, tensor in ends[0].items():

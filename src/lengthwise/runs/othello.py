@@ -87,7 +87,7 @@ class OthelloRecipe:
     has it, float32 on a CPU, though one with bfloat16 instructions gains from it."""
 
     compiled: Literal["auto", "yes", "no"] = "auto"
-    """Whether training goes through torch.compile. Auto: on a GPU, for one model."""
+    """Whether training goes through torch.compile. Auto: on a GPU."""
 
     device: str = "cpu"
     """Device to train on, such as cpu or cuda."""
@@ -137,7 +137,7 @@ class OthelloRecipe:
             members,
             self.device,
             autocast=torch.bfloat16 if self._half() else None,
-            compiled=self._compile(len(members)),
+            compiled=self._compile(),
         )
         return Trainer(
             fleet,
@@ -154,14 +154,13 @@ class OthelloRecipe:
             return self.precision == "bfloat16"
         return self._on_gpu() and torch.cuda.is_bf16_supported(including_emulation=False)
 
-    def _compile(self, models: int) -> bool:
+    def _compile(self) -> bool:
         compilers = (os.environ.get("CXX"), "g++", "clang++", "c++")
         possible = any(name and shutil.which(name) for name in compilers)
         if self.compiled == "yes":
             expected = "'no' or 'auto', as there is no C++ compiler here, which torch.compile needs"
             require(possible, "compiled", self.compiled, expected)
-        wanted = self._on_gpu() and models == 1 and possible
-        return self.compiled == "yes" or (self.compiled == "auto" and wanted)
+        return self.compiled == "yes" or (self.compiled == "auto" and self._on_gpu() and possible)
 
     def _on_gpu(self) -> bool:
         return torch.device(self.device).type == "cuda"
