@@ -1,12 +1,40 @@
-"""What the folders of runs and searches share: a lock and a log."""
+"""What the folders of runs and searches share: a description, a lock and a log."""
 
 import fcntl
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, TypeVar
 
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, require
+
+Folder = TypeVar("Folder")
+
+
+def opened(path: Path, kind: str, format: int, build: Callable[[dict[str, Any]], Folder]) -> Folder:
+    """What `build` makes of the folder's `KIND.json`, or an `InputError` that says what is wrong.
+
+    Args:
+        path: The folder.
+        kind: "run" or "search".
+        format: The format that this version writes.
+        build: Takes the description; a key that it misses there means that the file is damaged.
+    """
+    file = path / f"{kind}.json"
+    require(file.is_file(), kind, str(path), f"a {kind} folder, with a {file.name} in it")
+    try:
+        description = json.loads(file.read_text(encoding="utf-8"))
+        expected = f"{format} (another version wrote it)"
+        require(
+            description["format"] == format, f"format of {file}", description["format"], expected
+        )
+        return build(description)
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is damaged: expected the JSON of a {kind}") from error
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from torch import Tensor
 from lengthwise.averaging import require_live
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_bytes, write_text
-from lengthwise.folders import held, log, now
+from lengthwise.folders import held, log, now, opened
 from lengthwise.runs.recipe import Recipe
 from lengthwise.runs.recipes import from_json, to_json
 from lengthwise.runs.version import code_version
@@ -83,18 +83,7 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open a run folder to read it."""
-        file = path / "run.json"
-        require(file.is_file(), "run", str(path), "a run folder, with a run.json in it")
-        try:
-            description = json.loads(file.read_text(encoding="utf-8"))
-            found = description["format"]
-            expected = f"{FORMAT} (another version wrote it)"
-            require(found == FORMAT, f"format of {file}", found, expected)
-            return cls(path, description)
-        except InputError:
-            raise
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{file} is damaged: expected the JSON of a run") from error
+        return opened(path, "run", FORMAT, lambda description: cls(path, description))
 
     def require_same_version(self) -> None:
         """Raise unless the code that runs now is the version that started the run."""

@@ -17,7 +17,7 @@ import polars
 
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_text
-from lengthwise.folders import held, log, now
+from lengthwise.folders import held, log, now, opened
 from lengthwise.runs.version import code_version
 from lengthwise.search.records import Buffer, trial_number
 from lengthwise.search.shards import ShardWriter, read_shard, shards
@@ -35,23 +35,12 @@ class SearchFolder:
         """Use `create_or_open` or `open` instead."""
         self.path = path
         self.description = description
+        _ = description["seed"], description["space"], description["asked"]  # or it is damaged
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open a search folder to read it."""
-        file = path / "search.json"
-        require(file.is_file(), "search", str(path), "a search folder, with a search.json in it")
-        try:
-            description = json.loads(file.read_text(encoding="utf-8"))
-            found = description["format"]
-            expected = f"{FORMAT} (another version wrote it)"
-            require(found == FORMAT, f"format of {file}", found, expected)
-            _ = description["seed"], description["space"], description["asked"]
-            return cls(path, description)
-        except InputError:
-            raise
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{file} is damaged: expected the JSON of a search") from error
+        return opened(path, "search", FORMAT, lambda description: cls(path, description))
 
     @classmethod
     def create_or_open(cls, path: Path, space: Space, seed: int, command: Sequence[str]) -> Self:
