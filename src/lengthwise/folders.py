@@ -1,12 +1,13 @@
 """What the folders of runs and searches share: a description, a lock and a log."""
 
 import fcntl
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from lengthwise.errors import InputError, require
 
@@ -23,23 +24,32 @@ def opened(path: Path, kind: str, format: int, build: Callable[[dict[str, Any]],
         build: Takes the description; a key that it misses there means that the file is damaged.
     """
     file = path / f"{kind}.json"
-    require(file.is_file(), kind, str(path), f"a {kind} folder, with a {file.name} in it")
     try:
-        description = json.loads(file.read_text(encoding="utf-8"))
-        expected = f"{format} (another version wrote it)"
-        require(
-            description["format"] == format, f"format of {file}", description["format"], expected
-        )
+        there = file.is_file()
+    except ValueError:  # a NUL in the path
+        there = False
+    require(there, kind, str(path), f"a {kind} folder, with a {file.name} in it")
+    try:
+        description = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        version = description["format"]
+        if version != format:
+            raise InputError(
+                f"format of {file} = {version!r}: expected {format}: another version of lengthwise "
+                f"wrote it; make the {kind} again, or read it with that version"
+            )
         return build(description)
-    except InputError:
-        raise
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file} is damaged: expected the JSON of a {kind}") from error
+    except InputError as error:
+        raise InputError(f"{file}: {error}" if str(file) not in str(error) else str(error)) from error
+    except KeyError as error:
+        raise InputError(f"{file}: {error.args[0]} is missing: the file is damaged") from error
+    except (ValueError, TypeError, OverflowError, OSError) as error:
+        reason = str(error).split("\n")[0]
+        raise InputError(f"{file} is damaged: expected the JSON of a {kind} ({reason})") from error
 
 
 @contextmanager
-def held(folder: Path, kind: str) -> Iterator[None]:
-    """Hold a folder for this process; another one that tries gets an error naming its `kind`."""
+def locked(folder: Path, kind: str) -> Iterator[None]:
+    """Lock a folder for this process; another one that tries gets an error naming its `kind`."""
     with (folder / "lock").open("w") as lock:
         try:
             # The system drops the lock when the process ends, however it ends.

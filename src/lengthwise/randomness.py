@@ -68,7 +68,7 @@ def bits_at(key: Tensor, numbers: Tensor) -> Tensor:
     return (mixed ^ _shift(mixed, 16, 32)) + high
 
 
-def below(words: Tensor, bound: int) -> Tensor:
+def below(words: Tensor, bound: int | Tensor) -> Tensor:
     """Turn `bits` into integers of 0..bound-1 (a bias of at most bound / 2**32 is accepted)."""
     return ((words.to(torch.int64) + (1 << 31)) * bound) >> 32
 
@@ -76,6 +76,12 @@ def below(words: Tensor, bound: int) -> Tensor:
 def unit(words: Tensor) -> Tensor:
     """Turn `bits` into float32 numbers of [0, 1): multiples of 2**-24, equally likely."""
     return ((words >> 8) & 0xFFFFFF).to(torch.float32) * 2.0**-24
+
+
+def where() -> int:
+    """A key of where torch's own generator stands; it draws nothing."""
+    digest = hashlib.blake2b(torch.get_rng_state().numpy().tobytes(), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
 
 
 @contextmanager

@@ -1,28 +1,39 @@
-"""Measures of a whole fleet at every length of its task."""
+"""Measures of a whole fleet at the lengths of its task."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
+from lengthwise.errors import require
 from lengthwise.measures.distribution import MEASURES
-from lengthwise.randomness import address
-from lengthwise.tasks import SequenceTask
+from lengthwise.randomness import address, at
+from lengthwise.tasks import Task
+from lengthwise.tasks._base import map_tensors
 from lengthwise.training import Fleet
+from lengthwise.training.losses import at_answers
 
 CHUNK_ELEMENTS = 1 << 22
 """How many logits are held at once; bounds the memory, changes no result."""
 
+BATCH = 256
+"""Inputs that are drawn at once, where every length has inputs of its own."""
+
+MOST_LENGTHS = 1 << 12
+"""A task of more lengths than that is not measured at all of them."""
+
 
 @dataclass(frozen=True)
-class Reading:
+class Measurement:
     """One measure of every model at one length."""
 
     measure: str
     length: int
     values: Tensor
-    """Mean over the inputs, `(models,)`, float64."""
+    """Mean over all answers, or all inputs for `exact_match`: `(models,)`, float64."""
     inputs: int
     """How many inputs the mean is over."""
     exact: bool
@@ -30,49 +41,125 @@ class Reading:
 
 
 def measure_by_length(
-    fleet: Fleet, task: SequenceTask, inputs: int, seed: int, weights: Tensor | None = None
-) -> Iterator[Reading]:
-    """Measure a fleet, with its own or other `weights`, at all lengths of `task`.
+    fleet: Fleet,
+    task: Task,
+    lengths: Sequence[int] | None = None,
+    *,
+    inputs: int | Mapping[int, int] = 2048,
+    seed: int = 0,
+    weights: Tensor | None = None,
+) -> Iterator[Measurement]:
+    """Measure a fleet, with its own or other `weights`.
 
-    Lengths that have at most `inputs` different inputs are measured on all of them; the others on
-    the prefixes of `inputs` drawn examples, the same ones for every model and every weights. Only
-    those count that are asked something, such as games that have not ended; a length at which none
-    is has no reading.
+    Lengths that have at most `inputs` different inputs are measured on all of them, others on
+    inputs that are drawn, the same ones for every model and every weights. Where every prefix of an
+    input is an input (`task.prefixes`), one pass over long inputs serves all lengths, and a length
+    is what is answered at its own place; elsewhere every length has inputs of its own. Inputs of
+    which nothing is asked, such as games that have ended, do not count; a length at which none is
+    left has no measurement.
+
+    Args:
+        fleet: The models.
+        task: What to measure them on.
+        lengths: At which lengths (default: all that the task has).
+        inputs: How many inputs per length, or how many at each.
+        seed: Seed of the inputs that are drawn.
+        weights: `(models, parameters per model)`, such as an average.
+
+    Raises:
+        InputError: A length is none of the task's, or there are too many to measure all.
     """
-    key = torch.tensor(address(seed, "test"), device=fleet.device)
-    drawn = task.draw(key, task.lengths[-1], inputs).inputs
-    sampled = _sums(fleet, task, drawn, weights)
-    for place, length in enumerate(task.lengths):
-        all_inputs = task.enumerate_inputs(length, limit=inputs)
-        if all_inputs is None:
-            (sums, asked), last = sampled, place
+    lengths = require_lengths(task, lengths)
+    if not isinstance(inputs, Mapping):
+        inputs = dict.fromkeys(lengths, inputs)
+    sampled: _Sums | None = None
+    for length in lengths:
+        every = task.enumerate_inputs(length, limit=inputs[length])
+        if every is not None:
+            sums = _Sums(fleet, task, weights)
+            sums.add(map_tensors(lambda tensor: tensor.to(fleet.device), every))
+            place = -1
+        elif task.prefixes:
+            if sampled is None:
+                key = torch.tensor(address(seed, "test"), device=fleet.device)
+                sampled = _Sums(fleet, task, weights)
+                sampled.add(task.draw(key, max(lengths), max(inputs.values())).inputs)
+            sums, place = sampled, length - 1
         else:
-            sums, asked = _sums(fleet, task, all_inputs.to(fleet.device), weights)
-            last = -1
-        count = int(asked[last])
-        for name, total in sums.items() if count else ():
-            yield Reading(name, length, total[:, last] / count, count, all_inputs is not None)
+            sums, place = _Sums(fleet, task, weights), -1
+            stream = torch.tensor(address(seed, "test", length), device=fleet.device)
+            for number, first in enumerate(range(0, inputs[length], BATCH)):
+                count = min(BATCH, inputs[length] - first)
+                sums.add(task.draw(at(stream, number), length, count).inputs)
+        yield from sums.measurements(length, place, every is not None)
 
 
-def _sums(
-    fleet: Fleet, task: SequenceTask, inputs: Tensor, weights: Tensor | None
-) -> tuple[dict[str, Tensor], Tensor]:
-    """Sum of every measure over `inputs`, per model and prefix, `(models, length)`.
+def require_lengths(task: Task, lengths: Sequence[int] | None) -> Sequence[int]:
+    """The lengths to measure at, which must be the task's."""
+    if not lengths:
+        expected = f"some: the task has {len(task.lengths)}, too many to measure all"
+        require(len(task.lengths) <= MOST_LENGTHS, "lengths", "all", expected)
+        return task.lengths
+    expected = f"one of {task.lengths[0]}..{task.lengths[-1]}, which is all this task has"
+    for length in lengths:
+        require(length in task.lengths, "lengths", length, expected)
+    return lengths
 
-    And how many of `inputs` are asked something after each prefix, `(length,)`.
-    """
-    per_input = fleet.size * inputs.shape[-1] * task.classes
-    sums = {
-        name: torch.zeros(fleet.size, inputs.shape[-1], dtype=torch.float64, device=fleet.device)
-        for name in MEASURES
-    }
-    asked = torch.zeros(inputs.shape[-1], dtype=torch.int64, device=fleet.device)
-    for chunk in inputs.split(max(1, CHUNK_ELEMENTS // per_input)):
-        logits = fleet.predict(chunk, weights)
-        target = task.targets(chunk).to(logits.dtype)
-        counted = target.sum(-1) > 0
-        asked += counted.sum(0)
+
+class _Sums:
+    """Sums of every measure over inputs, per model and place."""
+
+    def __init__(self, fleet: Fleet, task: Task, weights: Tensor | None) -> None:
+        self._fleet = fleet
+        self._task = task
+        self._weights = weights
+        self._sums: dict[str, Tensor] = {}
+        """`(models, places)`; one place where a task asks once, or has no prefixes."""
+        self._counts: dict[str, Tensor] = {}
+        """How many numbers each sum is over, `(places,)`."""
+
+    def add(self, inputs: Any) -> None:
+        """Let every model read `inputs`, a chunk at a time."""
+        count = len(tree_leaves(inputs)[0])
+        targets = self._task.targets(inputs)
+        per_input = self._fleet.size * targets[0].numel()
+        size = max(1, CHUNK_ELEMENTS // per_input)
+        for first in range(0, count, size):
+            part = slice(first, first + size)
+            chunk = map_tensors(lambda tensor, part=part: tensor[part], inputs)
+            self._add(self._fleet.predict(chunk, self._weights), targets[part])
+
+    def measurements(self, length: int, place: int, exact: bool) -> Iterator[Measurement]:
+        """All measures at one place."""
+        inputs = int(self._counts["exact_match"][place])
+        for name, total in self._sums.items() if inputs else ():
+            count = int(self._counts[name][place])
+            if count:
+                yield Measurement(name, length, total[:, place] / count, inputs, exact)
+
+    def _add(self, logits: Tensor, target: Tensor) -> None:
+        logits = at_answers(logits, target.dim())
+        target = target.to(logits.dtype)
+        asked = target.sum(-1) > 0
+        if asked.dim() == 1:
+            asked, target, logits = asked.unsqueeze(1), target.unsqueeze(1), logits.unsqueeze(2)
+        legal = target > 0
         for name, measure in MEASURES.items():
             values = measure(logits, target.expand_as(logits)).to(torch.float64)
-            sums[name] += values.masked_fill(~counted, 0.0).sum(1)
-    return sums, asked
+            counted = asked & ~legal.all(-1) if name == "displacement" else asked
+            self._sum(name, values, counted)
+            if name == "accuracy":
+                right = values.masked_fill(~asked, 1.0)
+                if self._task.prefixes:  # a prefix is right if all before it were
+                    self._sum("exact_match", right.cumprod(-1), asked)
+                else:
+                    whole = right.prod(-1, keepdim=True)
+                    self._sum("exact_match", whole, asked.any(-1, keepdim=True))
+
+    def _sum(self, name: str, values: Tensor, counted: Tensor) -> None:
+        """Add `(models, inputs, places)`; without prefixes, all places of an input are one."""
+        total, count = values.masked_fill(~counted, 0.0).sum(1), counted.sum(0)
+        if not self._task.prefixes:
+            total, count = total.sum(-1, keepdim=True), count.sum(-1, keepdim=True)
+        self._sums[name] = self._sums[name] + total if name in self._sums else total
+        self._counts[name] = self._counts[name] + count if name in self._counts else count

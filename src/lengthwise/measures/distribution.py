@@ -28,6 +28,11 @@ def argmax_illegal(logits: Tensor, target: Tensor) -> Tensor:
     return (target.gather(-1, top).squeeze(-1) == 0).to(logits.dtype)
 
 
+def accuracy(logits: Tensor, target: Tensor) -> Tensor:
+    """1 where the most probable answer is a right one: has any mass in the target."""
+    return 1 - argmax_illegal(logits, target)
+
+
 def divergence(logits: Tensor, target: Tensor) -> Tensor:
     """KL(target || prediction) in nats."""
     return (torch.xlogy(target, target) - target * logits.log_softmax(-1)).sum(-1)
@@ -36,7 +41,7 @@ def divergence(logits: Tensor, target: Tensor) -> Tensor:
 def displacement(logits: Tensor, target: Tensor) -> Tensor:
     """Mean logit of the legal answers minus mean logit of the illegal ones.
 
-    Theorem 4.2 says that it falls like 2C/s with the length s.
+    Theorem 4.2 says that it falls like 2C/s with the length s. NaN where every answer is legal.
     """
     legal = (target > 0).to(logits.dtype)
     illegal = 1 - legal
@@ -50,4 +55,6 @@ MEASURES: dict[str, Measure] = {
     "argmax_illegal": argmax_illegal,
     "kl": divergence,
     "displacement": displacement,
+    "accuracy": accuracy,
 }
+"""By name, one number per answer."""

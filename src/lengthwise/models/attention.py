@@ -1,28 +1,30 @@
-"""One attention module with named slots, shared by all models."""
+"""One attention module, shared by all models, with the hooks of remedies along its way."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from lengthwise.errors import require
-from lengthwise.remedies import Dropout, Softmax
-from lengthwise.remedies.scores import DotProduct
-
-NormPlace = Literal["before", "after"]
+from lengthwise.remedies import Dropout, Keys, Remedy
+from lengthwise.remedies._base import Remedies, softmax
 
 
 class Attention(nn.Module):
-    """Queries read keys and values through four slots: `positions`, `score`, `weigh`, `norm`.
+    """Queries made of `x` read keys and values made of `context`.
 
-    `positions` may turn queries and keys, `score` compares them, `weigh` makes weights of the
-    scores, the weights mix the values, and `norm` treats the mix before or after the output
-    projection. There are no bias terms unless `bias` asks for them.
-
-    What a query may see is given by `visible`, a tensor that broadcasts to (queries, keys): the
-    logarithm of how often each key stands there. 0 is an ordinary key, -inf a hidden one, and
-    log 3 a key that counts three times.
+    Queries and keys go through the remedies' `queries_keys` and `scale`, their products through
+    `bias` and `scores`; `weights` or the softmax make weights, which mix the values; the mix goes
+    through `mixed`, the output projection and `output`. There are no bias terms unless `bias` asks
+    for them. What a query may see is said by `Keys.log_count`.
     """
+
+    vmapped = False
+    """Whether it runs under `vmap`, for which torch's attention kernel has no rule on CPUs; a fleet
+    says so."""
 
     def __init__(
         self,
@@ -32,15 +34,11 @@ class Attention(nn.Module):
         key_width: int | None = None,
         value_width: int | None = None,
         bias: bool = False,
-        positions: nn.Module | None = None,
-        score: nn.Module | None = None,
-        weigh: nn.Module | None = None,
-        norm: nn.Module | None = None,
-        norm_place: NormPlace = "after",
-        dropout_weights: Dropout | None = None,
-        dropout_output: Dropout | None = None,
+        remedies: Iterable[Remedy] = (),
+        attention_dropout: Dropout | None = None,
+        resid_dropout: Dropout | None = None,
     ) -> None:
-        """Build the module; what is left out is ordinary softmax attention.
+        """Build the module; without remedies it is ordinary softmax attention.
 
         Args:
             width: Width of what is read and of what is given out.
@@ -48,106 +46,134 @@ class Attention(nn.Module):
             key_width: Width of queries and keys of all heads together (default: `width`).
             value_width: Width of the values of all heads together (default: `width`).
             bias: Whether the four projections have bias terms.
-            positions: `(queries, keys, query_ids, key_ids) -> (queries, keys)`.
-            score: `(queries, keys, count) -> scores`.
-            weigh: `(scores, visible) -> weights`.
-            norm: `(output) -> output`, for `value_width` where it stands before the projection.
-            norm_place: "before" or "after" the output projection.
-            dropout_weights: Applied to the weights.
-            dropout_output: Applied to the output.
+            remedies: Remedies of this layer, in order.
+            attention_dropout: Applied to the weights.
+            resid_dropout: Applied to the output.
+
+        Raises:
+            InputError: A width is not a multiple of the number of heads.
         """
         super().__init__()
         key_width = key_width or width
         value_width = value_width or width
-        for field, value in (("key_width", key_width), ("value_width", value_width)):
-            require(value % heads == 0, field, value, f"a multiple of heads = {heads}")
+        remedies = list(remedies)
+        maps = max((one.maps for one in remedies), default=1)
+        for field, value, parts in (
+            ("key_width", key_width, heads * maps),
+            ("value_width", value_width, heads),
+        ):
+            require(value % parts == 0, field, value, f"a multiple of {parts}, the score maps"
+                    if parts != heads else f"a multiple of heads = {heads}")  # fmt: skip
         self.heads = heads
-        self.norm_place = norm_place
+        self.maps = maps
         self.query = nn.Linear(width, key_width, bias=bias)
         self.key = nn.Linear(width, key_width, bias=bias)
         self.value = nn.Linear(width, value_width, bias=bias)
         self.output = nn.Linear(value_width, width, bias=bias)
-        self.positions = positions
-        self.score = score or DotProduct()
-        self.weigh = weigh or Softmax()
-        self.norm = norm or nn.Identity()
-        self.dropout_weights = dropout_weights or Dropout()
-        self.dropout_output = dropout_output or Dropout()
+        self.remedies = Remedies(remedies)
+        self.attention_dropout = attention_dropout or Dropout()
+        self.resid_dropout = resid_dropout or Dropout()
 
-    def forward(
-        self,
-        reader: Tensor,
-        source: Tensor,
-        visible: Tensor,
-        reader_ids: Tensor | None = None,
-        source_ids: Tensor | None = None,
-    ) -> Tensor:
-        """Let every row of `reader` read the visible rows of `source`.
+    def acts(self, *hooks: str) -> bool:
+        """Whether any remedy does something in one of these hooks."""
+        return any(one.acts(*hooks) for one in self.remedies)
+
+    @property
+    def by_multiset(self) -> bool:
+        """Whether equal keys may be read once with the logarithm of their count."""
+        return all(one.by_multiset for one in self.remedies)
+
+    @property
+    def stochastic(self) -> bool:
+        """Whether the weights are positive and sum to 1."""
+        return all(one.stochastic for one in self.remedies)
+
+    @property
+    def dropping(self) -> bool:
+        """Whether dropout of the weights is at work."""
+        return self.training and self.attention_dropout.active
+
+    def forward(self, x: Tensor, context: Tensor, read: Keys) -> Tensor:
+        """Let every row of `x` read the rows of `context` that it sees.
 
         Args:
-            reader: `(..., queries, width)`.
-            source: `(..., keys, width)`.
-            visible: Broadcasts to `(..., queries, keys)`; see the class.
-            reader_ids: Position ids for the `positions` slot.
-            source_ids: Position ids for the `positions` slot.
+            x: `(..., queries, width)`.
+            context: `(..., keys, width)`.
+            read: What is seen, and where it stands.
 
         Returns:
             `(..., queries, width)`.
         """
-        scores = self.scores(reader, source, visible, reader_ids, source_ids)
-        return self.mix(scores, source, visible)
+        if len(self.remedies):
+            read = replace(read, x=x, context=context)
+        queries, keys = self._queries_keys(x, context, read)
+        queries = self.scaled(queries, read)
+        slow = self.vmapped and queries.device.type == "cpu"
+        if self.maps == 1 and not (slow or self.dropping or self.acts("scores", "weights")):
+            return self._attend(queries, keys, context, read)
+        scores = self.scores(queries @ keys.mT, read)
+        return self.mix(self.weights(scores, read), context)
 
-    def scores(
-        self,
-        reader: Tensor,
-        source: Tensor,
-        visible: Tensor | None = None,
-        reader_ids: Tensor | None = None,
-        source_ids: Tensor | None = None,
-    ) -> Tensor:
-        """The first half of `forward`: scores `(..., heads, queries, keys)`."""
-        queries, keys = self._queries(reader), self._heads(self.key(source))
-        if self.positions is not None:
-            queries, keys = self.positions(queries, keys, reader_ids, source_ids)
-        count = None
-        if self.score.needs_count:
-            assert visible is not None
-            count = visible.exp().sum(-1, keepdim=True).unsqueeze(-3)
-        scores: Tensor = self.score(queries, keys, count)
+    def products(self, x: Tensor, context: Tensor, read: Keys) -> Tensor:
+        """What scores are made of, `(..., heads * maps, queries, keys)`; not `scaled` yet."""
+        queries, keys = self._queries_keys(x, context, read)
+        return queries @ keys.mT
+
+    def scaled(self, queries: Tensor, read: Keys) -> Tensor:
+        """Queries, or anything linear in them, times what remedies scale the scores by."""
+        for one in self.remedies:
+            factor = one.scale(read)
+            queries = queries if factor is None else queries * factor
+        return queries
+
+    def scores(self, products: Tensor, read: Keys) -> Tensor:
+        """Scores out of the products of queries and keys, `(..., heads * maps, queries, keys)`."""
+        bias = self._bias(read)
+        scores = products if bias is None else products + bias
+        for one in self.remedies:
+            scores = one.scores(scores, read)
         return scores
 
-    def mix(self, scores: Tensor, source: Tensor, visible: Tensor) -> Tensor:
-        """The second half of `forward`: weigh the scores, mix the values, norm and project."""
-        weights = self.dropout_weights(self.weigh(scores, visible.unsqueeze(-3)))
-        values = self.value(source)
-        direct = self.heads == 1 and self.output.bias is None and self.norm_place == "after"
+    def weights(self, scores: Tensor, read: Keys) -> Tensor:
+        """Attention weights `(..., heads, queries, keys)`, before dropout."""
+        for one in self.remedies:
+            weights = one.weights(scores, read)
+            if weights is not None:
+                return weights
+        return softmax(scores, read)
+
+    def mix(self, weights: Tensor, context: Tensor) -> Tensor:
+        """Mix the values of `context` by weights, and project the mix."""
+        weights = self.attention_dropout(weights)
+        values = self.value(context)
+        direct = self.heads == 1 and self.output.bias is None and not self.acts("mixed")
         if direct and weights.shape[-1] < weights.shape[-2]:
             # With one head and nothing in between, it does not matter whether values are mixed or
             # projected first; there are fewer of them than of queries.
-            projected = (weights @ self._heads(self.output(values))).squeeze(-3)
-            dropped: Tensor = self.dropout_output(self.norm(projected))
-            return dropped
-        return self.finish((weights @ self._heads(values)).transpose(-2, -3).flatten(-2)).output
+            projected = weights @ self._heads(self.output(values), 1)
+            return self._given_out(projected.squeeze(-3))
+        return self.finish((weights @ self._heads(values, self.heads)).transpose(-2, -3)).output
 
-    def fold(self, reader: Tensor, lift: Tensor) -> Tensor:
-        """Queries that compare themselves with the source as it is, without any keys.
+    def fold(self, x: Tensor, lift: Tensor) -> Tensor:
+        """Queries that compare themselves with the context as it is, without any keys.
 
         Where few queries read many keys, q . (W_K h) = (W_K^T q) . h is cheaper from the right:
         no key is ever formed. Nor is h, if it is `lift` times something narrower or cheaper: the
-        last linear layer of whatever encodes the source can be folded into the query as well.
-        Scores are then `score(fold(reader, lift), features)`; this leaves no room for `positions`.
+        last linear layer of whatever encodes the context can be folded into the query as well.
+        Scores are then products of `scaled(fold(x, lift))` with features; this leaves no room for
+        remedies that treat queries and keys.
 
         Args:
-            reader: `(..., queries, width)`.
-            lift: `(width, features)`: the source is `features @ lift.T`.
+            x: `(..., queries, width)`.
+            lift: `(width, features)`: the context is `features @ lift.T`.
 
         Returns:
-            `(..., heads, queries, features)`.
+            `(..., heads * maps, queries, features)`.
         """
-        assert self.positions is None
+        assert not self.acts("queries_keys")
         assert self.key.bias is None
-        keys = (self.key.weight @ lift).unflatten(0, (self.heads, -1))
-        return torch.einsum("...hqd,hdf->...hqf", self._queries(reader), keys)
+        keys = (self.key.weight @ lift).unflatten(0, (self.heads * self.maps, -1))
+        return torch.einsum("...hqd,hdf->...hqf", self._queries(x), keys)
 
     def unfold(self, mixed: Tensor, lift: Tensor) -> Tensor:
         """The values' mix out of the mix of features: W_V sum a h = W_V lift (sum a features).
@@ -157,29 +183,69 @@ class Attention(nn.Module):
             lift: As in `fold`.
 
         Returns:
-            `(..., queries, value width)`, which `finish` takes.
+            `(..., queries, heads, value width of a head)`, which `finish` takes.
         """
         values = (self.value.weight @ lift).unflatten(0, (self.heads, -1))
-        heads = torch.einsum("...hqf,hvf->...hqv", mixed, values)
-        return heads.transpose(-2, -3).flatten(-2)
+        return torch.einsum("...hqf,hvf->...hqv", mixed, values).transpose(-2, -3)
 
     def finish(self, mixed: Tensor) -> "AttentionOutput":
-        """Norm and project a mix of values, `(..., queries, value width)`."""
-        if self.norm_place == "before":
-            before, after = mixed, self.norm(mixed)
-            output = self.output(after)
-        else:
-            before = self.output(mixed)
-            output = after = self.norm(before)
-        return AttentionOutput(before, after, self.dropout_output(output))
+        """Project a mix of values, `(..., queries, heads, value width of a head)`."""
+        treated = mixed
+        for one in self.remedies:
+            treated = one.mixed(treated) if one.acts("mixed") else treated
+        projected = self.output(treated.flatten(-2))
+        output = projected
+        for one in self.remedies:
+            output = one.output(output) if one.acts("output") else output
+        # A norm stands before or after W_O; what it saw and what it gave are told apart.
+        before, after = projected, output
+        if self.acts("mixed") and not self.acts("output"):
+            before, after = mixed.flatten(-2), treated.flatten(-2)
+        return AttentionOutput(before, after, self.resid_dropout(output))
 
-    def _queries(self, reader: Tensor) -> Tensor:
-        queries = self._heads(self.query(reader))
+    def _attend(self, queries: Tensor, keys: Tensor, context: Tensor, read: Keys) -> Tensor:
+        """Softmax attention in one kernel, which never holds all weights."""
+        bias = self._bias(read)
+        values = self._heads(self.value(context), self.heads)
+        plain = read.causal and bias is None
+        mask = None if plain else read.log_count if bias is None else read.log_count + bias
+        heads = functional.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=mask, is_causal=plain, scale=1.0
+        )
+        return self.finish(heads.transpose(-2, -3)).output
+
+    def _queries_keys(self, x: Tensor, context: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
+        """Queries and keys `(..., heads * maps, rows, head width)`."""
+        queries, keys = self._queries(x), self._heads(self.key(context), self.heads * self.maps)
+        for one in self.remedies:
+            queries, keys = one.queries_keys(queries, keys, read)
+        return queries, keys
+
+    def _bias(self, read: Keys) -> Tensor | None:
+        """The sum of all biases, for every map."""
+        biases = [read.bias, *(one.bias(read) for one in self.remedies)]
+        total = None
+        for bias in biases:
+            if bias is not None:
+                total = bias if total is None else total + bias
+        if total is None or self.maps == 1 or total.shape[-3] == 1:
+            return total
+        return total.repeat_interleave(self.maps, -3)
+
+    def _given_out(self, output: Tensor) -> Tensor:
+        for one in self.remedies:
+            output = one.output(output) if one.acts("output") else output
+        dropped: Tensor = self.resid_dropout(output)
+        return dropped
+
+    def _queries(self, x: Tensor) -> Tensor:
+        queries = self._heads(self.query(x), self.heads * self.maps)
         return queries * queries.shape[-1] ** -0.5
 
-    def _heads(self, rows: Tensor) -> Tensor:
+    @staticmethod
+    def _heads(rows: Tensor, heads: int) -> Tensor:
         """(..., rows, heads * width) -> (..., heads, rows, width)."""
-        return rows.unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+        return rows.unflatten(-1, (heads, -1)).transpose(-2, -3)
 
 
 class AttentionOutput(NamedTuple):

@@ -1,14 +1,25 @@
-"""GPT: the decoder that Othello-GPT is (arXiv 2210.13382, after minGPT), with slots."""
+"""GPT: the decoder that Othello-GPT is (arXiv 2210.13382, after minGPT), open to remedies."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
-import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from lengthwise.errors import require, require_name
-from lengthwise.models.attention import Attention, NormPlace
-from lengthwise.remedies import NORMS, SCORES, Dropout
-from lengthwise.remedies.positions import ADDED, DEVIATION, TURNED
+from lengthwise.hyperparameters import Hyperparameters
+from lengthwise.models._base import Model, model, position_ids, read_of, tokens_of
+from lengthwise.models.attention import Attention
+from lengthwise.randomness import where
+from lengthwise.remedies import Dropout, Keys, Shape
+from lengthwise.remedies._base import Chain, chain_maps, require_fit
+from lengthwise.remedies.learned import DEVIATION
+from lengthwise.tasks import Task, Tokens, TokenTask
+
+Layout = Literal["pre", "post", "sandwich"]
+NormKind = Literal["layernorm", "rmsnorm"]
+MLPKind = Literal["gelu", "gated"]
 
 
 class Size(NamedTuple):
@@ -24,84 +35,112 @@ SIZES = {"original": Size(8, 8, 512), "small": Size(4, 4, 128), "tiny": Size(2, 
 
 
 class GPT(nn.Module):
-    """Tokens in, logits of the next token out, after every prefix.
+    """Tokens in, logits out, after every place.
 
-    Layers are pre-LN: x + attention(LayerNorm(x)), then x + MLP(LayerNorm(x)), the MLP four times
-    as wide with GELU; a last LayerNorm and an unembedding of its own, without bias, follow. All
-    weight matrices and embeddings begin as N(0, 0.02), biases as 0.
+    With the layout "pre", layers are x + attention(norm(x)), then x + MLP(norm(x)), and a last norm
+    follows; with "post", norm(x + attention(x)), then norm(x + MLP(x)); "sandwich" is "pre" with a
+    second norm behind attention and MLP. The MLP is four times as wide with GELU, or gated (GEGLU)
+    and 8/3 times as wide, which has as many weights. The unembedding has no bias. All weight
+    matrices and embeddings begin as N(0, 0.02), biases as 0.
     """
 
     def __init__(
         self,
         vocab: int,
-        most: int,
+        max_length: int,
         size: Size = SIZES["small"],
         *,
-        positions: str = "learned",
-        attention: str = "softmax",
-        norm: str = "none",
-        norm_place: NormPlace = "after",
-        dropout_embedding: float = 0.0,
-        dropout_weights: float = 0.0,
-        dropout_output: float = 0.0,
+        classes: int | None = None,
+        layout: Layout = "pre",
+        norm: NormKind = "layernorm",
+        mlp: MLPKind = "gelu",
+        causal: bool = True,
+        remedies: Sequence[str] = ("learned",),
+        tracks: int = 1,
+        max_train_length: int | None = None,
+        embed_dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        resid_dropout: float = 0.0,
     ) -> None:
         """Build the model.
 
         Args:
             vocab: Number of tokens.
-            most: Length of the longest input.
+            max_length: How many position ids there are: the length of the longest input.
             size: Layers, heads and width.
-            positions: By the name in `lengthwise.remedies.positions.ADDED`.
-            attention: How keys are scored, by the name in `lengthwise.remedies.SCORES`.
-            norm: Norm after attention, by its name in `lengthwise.remedies.NORMS`.
-            norm_place: "before" or "after" attention's output projection.
-            dropout_embedding: Dropout rate of the embedded tokens with their positions.
-            dropout_weights: Dropout rate of the attention weights.
-            dropout_output: Dropout rate of what attention and MLP add.
+            classes: Number of answers (default: `vocab`).
+            layout: Where norms stand: "pre", "post" or "sandwich".
+            norm: "layernorm" or "rmsnorm".
+            mlp: "gelu" or "gated".
+            causal: Whether a token sees only itself and those before it.
+            remedies: Names, or paths of Python files; positions are among them.
+            tracks: How many position ids a token has.
+            max_train_length: Length of the longest input of training (default: `max_length`).
+            embed_dropout: Dropout rate of the embedded tokens with their positions.
+            attention_dropout: Dropout rate of the attention weights.
+            resid_dropout: Dropout rate of what attention and MLP add.
+
+        Raises:
+            InputError: A value is out of range, or remedies do not go together.
         """
         super().__init__()
-        for field, value in (("vocab", vocab), ("most", most), *size._asdict().items()):
+        for field, value in (("vocab", vocab), ("max_length", max_length), *size._asdict().items()):
             require(value >= 1, field, value, "at least 1")
         require(size.width % size.heads == 0, "width", size.width, f"a multiple of {size.heads}")
-        require_name(positions, ADDED, "positions")
-        require_name(attention, SCORES, "attention")
-        require_name(norm, NORMS, "norm")
-        expected = "another one: over a batch of sequences it mixes later tokens into earlier ones"
-        require(norm != "batchnorm", "norm", norm, expected)
-        require_name(norm_place, ("before", "after"), "norm_place")
-        turn = TURNED[positions](size.width // size.heads) if positions in TURNED else None
+        require_name(layout, ("pre", "post", "sandwich"), "layout")
+        require_name(norm, ("layernorm", "rmsnorm"), "norm")
+        require_name(mlp, ("gelu", "gated"), "mlp")
+        shape = Shape(
+            width=size.width,
+            heads=size.heads,
+            head_width=size.width // size.heads // chain_maps(remedies),
+            value_width=size.width,
+            layer=0,
+            max_length=max_length,
+            max_train_length=max_train_length or max_length,
+            tracks=tracks,
+        )
+        chain = Chain(remedies, shape, where())
+        self.causal = causal
         self.tokens = nn.Embedding(vocab, size.width)
-        self.positions = ADDED[positions](most, size.width)
-        self.dropout_embedding = Dropout(dropout_embedding, "dropout_embedding")
+        self.remedies = chain.of_model()
+        self.embed_dropout = Dropout(embed_dropout, "embed_dropout")
         self.blocks = nn.Sequential()
-        for _ in range(size.layers):
-            attends = Attention(
+        for layer in range(size.layers):
+            attention = Attention(
                 size.width,
                 heads=size.heads,
                 bias=True,
-                positions=turn,
-                score=SCORES[attention](),
-                norm=NORMS[norm](size.width, size.heads),
-                norm_place=norm_place,
-                dropout_weights=Dropout(dropout_weights, "dropout_weights"),
-                dropout_output=Dropout(dropout_output, "dropout_output"),
+                remedies=chain.of_layer(layer),
+                attention_dropout=Dropout(attention_dropout, "attention_dropout"),
+                resid_dropout=Dropout(resid_dropout, "resid_dropout"),
             )
-            self.blocks.append(Block(attends, size.width, Dropout(dropout_output)))
-        self.norm = nn.LayerNorm(size.width)
-        self.unembedding = nn.Linear(size.width, vocab, bias=False)
-        self.apply(_initialise)
+            every = [*self.remedies, *attention.remedies]
+            require_fit(every, positions=True, causal=causal, tracks=tracks, model="a GPT")
+            block = Block(attention, size.width, Dropout(resid_dropout), layout, norm, mlp)
+            self.blocks.append(block)
+        self.norm = nn.Identity() if layout == "post" else _norm(norm, size.width)
+        self.unembedding = nn.Linear(size.width, classes or vocab, bias=False)
+        for name, module in self.named_modules():
+            if "remedies" not in name.split("."):  # they begin as they say themselves
+                _initialise(module)
 
     @property
-    def undecayed(self) -> set[str]:
+    def no_weight_decay(self) -> set[str]:
         """Names of matrices that weight decay leaves alone: the embeddings, as in minGPT."""
-        embeddings = ("tokens", "positions")
+        embeddings = ("tokens", "remedies")
         return {name for name, _ in self.named_parameters() if name.split(".")[0] in embeddings}
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Logits `(batch, length, vocab)` of tokens `(batch, length)`."""
-        hidden = self.dropout_embedding(self.positions(self.tokens(tokens)))
+    def forward(self, inputs: Tensor | Tokens) -> Tensor:
+        """Logits `(batch, length, classes)` of tokens `(batch, length)`."""
+        inputs = tokens_of(inputs)
+        hidden, ids = self.tokens(inputs.tokens), position_ids(inputs, self.remedies)
+        for one in self.remedies:
+            hidden = one.embedded(hidden, ids)
+        hidden = self.embed_dropout(hidden)
+        read = read_of(inputs, ids, hidden, self.remedies, causal=self.causal)
         for block in self.blocks:
-            hidden = block(hidden)
+            hidden = block(hidden, read)
         logits: Tensor = self.unembedding(self.norm(hidden))
         return logits
 
@@ -109,24 +148,66 @@ class GPT(nn.Module):
 class Block(nn.Module):
     """One layer: attention, then the MLP, each on the side of the residual stream."""
 
-    def __init__(self, attention: Attention, width: int, dropout: Dropout) -> None:
+    def __init__(
+        self,
+        attention: Attention,
+        width: int,
+        dropout: Dropout,
+        layout: Layout,
+        norm: NormKind,
+        mlp: MLPKind,
+    ) -> None:
         super().__init__()
-        self.attention_norm = nn.LayerNorm(width)
+        self.layout = layout
+        self.attention_norm = _norm(norm, width)
         self.attention = attention
-        self.mlp_norm = nn.LayerNorm(width)
-        self.mlp = nn.Sequential(
-            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        self.mlp_norm = _norm(norm, width)
+        self.mlp: nn.Module = (
+            nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+            if mlp == "gelu"
+            else GatedMLP(width)
         )
-        self.dropout_output = dropout
+        self.resid_dropout = dropout
+        if layout == "sandwich":
+            self.attention_second = _norm(norm, width)
+            self.mlp_second = _norm(norm, width)
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        """`(batch, length, width)` to the same; a place reads itself and those before it."""
-        length = hidden.shape[-2]
-        never = torch.full((length, length), -torch.inf, dtype=hidden.dtype, device=hidden.device)
-        read = self.attention_norm(hidden)
-        hidden = hidden + self.attention(read, read, never.triu(1))
-        added: Tensor = hidden + self.dropout_output(self.mlp(self.mlp_norm(hidden)))
+    def forward(self, hidden: Tensor, read: Keys) -> Tensor:
+        """`(batch, length, width)` to the same."""
+        if self.layout == "post":
+            hidden = self.attention_norm(hidden + self.attention(hidden, hidden, read))
+            after: Tensor = self.mlp_norm(hidden + self.resid_dropout(self.mlp(hidden)))
+            return after
+        x = self.attention_norm(hidden)
+        attended = self.attention(x, x, read)
+        if self.layout == "sandwich":
+            attended = self.attention_second(attended)
+        hidden = hidden + attended
+        changed = self.mlp(self.mlp_norm(hidden))
+        if self.layout == "sandwich":
+            changed = self.mlp_second(changed)
+        added: Tensor = hidden + self.resid_dropout(changed)
         return added
+
+
+class GatedMLP(nn.Module):
+    """GEGLU (arXiv 2002.05202): W_3 (GELU(W_1 x) * W_2 x), 8/3 times as wide as the model."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        inner = -(-8 * width // 3)
+        self.gate = nn.Linear(width, inner)
+        self.up = nn.Linear(width, inner)
+        self.down = nn.Linear(inner, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`(..., width)` to the same."""
+        out: Tensor = self.down(functional.gelu(self.gate(x)) * self.up(x))
+        return out
+
+
+def _norm(kind: NormKind, width: int) -> nn.Module:
+    return nn.LayerNorm(width) if kind == "layernorm" else nn.RMSNorm(width, eps=1e-5)
 
 
 def _initialise(module: nn.Module) -> None:
@@ -134,3 +215,60 @@ def _initialise(module: nn.Module) -> None:
         nn.init.normal_(module.weight, std=DEVIATION)
         if isinstance(module, nn.Linear) and module.bias is not None:
             nn.init.zeros_(module.bias)
+
+
+@model("gpt")
+@dataclass(frozen=True, kw_only=True)
+class GPTModel(Model):
+    """A GPT with block layouts, norms, MLPs and any remedies. The default size is ours."""
+
+    reads = TokenTask
+
+    layers: int = 4
+    """Number of layers; Othello-GPT has 8."""
+
+    heads: int = 4
+    """Number of heads; Othello-GPT has 8."""
+
+    width: int = 128
+    """Width; that of Othello-GPT is 512."""
+
+    layout: Layout = "pre"
+    """Where norms stand: before attention and MLP, after adding what they give (post), or before
+    and behind them (sandwich)."""
+
+    norm: NormKind = "layernorm"
+    """The norm of the layers."""
+
+    mlp: MLPKind = "gelu"
+    """Four times as wide with GELU, or gated (GEGLU) with as many weights."""
+
+    causal: bool = True
+    """Whether a token sees only itself and those before it."""
+
+    remedies: tuple[str, ...] = ("learned",)
+    """Remedies by name, each with options behind a colon (layernorm:place=before), or by the path
+    of a Python file; they act in this order. Positions are among them: what is given here takes
+    the place of the learned ones."""
+
+    def build(
+        self, task: Task, hyperparameters: Hyperparameters, max_train_length: int | None = None
+    ) -> GPT:
+        """An untrained GPT."""
+        assert isinstance(task, TokenTask)
+        return GPT(
+            task.vocab,
+            task.max_position,
+            Size(self.layers, self.heads, self.width),
+            classes=task.classes,
+            layout=self.layout,
+            norm=self.norm,
+            mlp=self.mlp,
+            causal=self.causal,
+            remedies=self.remedies,
+            tracks=task.tracks,
+            max_train_length=max_train_length,
+            embed_dropout=hyperparameters.embed_dropout,
+            attention_dropout=hyperparameters.attention_dropout,
+            resid_dropout=hyperparameters.resid_dropout,
+        )

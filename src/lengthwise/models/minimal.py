@@ -1,12 +1,20 @@
 """The minimal transformer of the set complement task (arXiv 2510.08341, section 4)."""
 
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.errors import require, require_name
-from lengthwise.models.attention import Attention, NormPlace
-from lengthwise.remedies import NORMS, SCORES, Dropout
+from lengthwise.errors import require
+from lengthwise.hyperparameters import Hyperparameters
+from lengthwise.models._base import Model, model, position_ids, read_of, tokens_of
+from lengthwise.models.attention import Attention
+from lengthwise.randomness import where
+from lengthwise.remedies import Dropout, Keys, Shape
+from lengthwise.remedies._base import Chain, chain_maps, require_fit
+from lengthwise.tasks import Task, Tokens, TokenTask
 
 
 class MinimalTransformer(nn.Module):
@@ -16,82 +24,97 @@ class MinimalTransformer(nn.Module):
 
         logits(t_1..t_s) = B[t_s] + sum_i a_i D[t_i],   B = E U,   D = E' W_V W_O U,
 
-    where a is the causal attention of the last token (1/s each if `attention` is "constant"). A
-    norm after attention makes the second term non-linear; that is the remedy, not the theorem.
+    where a is the causal attention of the last token (1/s each with the remedy "constant"). A norm
+    after attention makes the second term non-linear; that is the remedy, not the theorem.
     """
 
     def __init__(
         self,
         vocab: int = 16,
-        extra: int = 5,
-        attention: str = "softmax",
+        extra_width: int = 5,
         *,
+        classes: int | None = None,
         key_width: int | None = None,
         value_width: int | None = None,
         pre_norm: bool = True,
-        norm: str = "none",
-        norm_place: NormPlace = "after",
-        dropout_embedding: float = 0.0,
-        dropout_weights: float = 0.0,
-        dropout_output: float = 0.0,
+        remedies: Sequence[str] = (),
+        embed_dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        resid_dropout: float = 0.0,
+        max_length: int | None = None,
+        max_train_length: int | None = None,
     ) -> None:
         """Build the model with PyTorch's own initialisation.
 
         Args:
             vocab: Number of tokens v.
-            extra: Width beyond the theorem's minimum; the width is v - 1 + extra.
-            attention: How keys are scored, by the name in `lengthwise.remedies.SCORES`.
+            extra_width: Width beyond the theorem's minimum; the width is v - 1 + extra_width.
+            classes: Number of answers (default: `vocab`).
             key_width: Width of queries and keys (default: the width).
             value_width: Width of the values (default: the width).
             pre_norm: Whether attention reads LayerNorm(E) instead of E.
-            norm: Norm after attention, by its name in `lengthwise.remedies.NORMS`.
-            norm_place: "before" or "after" the output projection W_O.
-            dropout_embedding: Dropout rate of the embedded tokens.
-            dropout_weights: Dropout rate of the attention weights.
-            dropout_output: Dropout rate of the attention output.
+            remedies: Names, or paths of Python files.
+            embed_dropout: Dropout rate of the embedded tokens.
+            attention_dropout: Dropout rate of the attention weights.
+            resid_dropout: Dropout rate of the attention output.
+            max_length: Length of the longest input, for remedies with positions (default: `vocab`).
+            max_train_length: Length of the longest input of training (default: `max_length`).
+
+        Raises:
+            InputError: A value is out of range, or remedies do not go together.
         """
         super().__init__()
         require(vocab >= 2, "vocab", vocab, "at least 2")
-        width = vocab - 1 + extra
-        require(width >= 1, "extra", extra, f"more than {1 - vocab}, so that some width is left")
+        width = vocab - 1 + extra_width
+        expected = f"more than {1 - vocab}, so that some width is left"
+        require(width >= 1, "extra_width", extra_width, expected)
         for field, value in (("key_width", key_width), ("value_width", value_width)):
             require(value is None or value >= 1, field, value, "at least 1")
-        require_name(attention, SCORES, "attention")
-        require_name(norm, NORMS, "norm")
-        require_name(norm_place, ("before", "after"), "norm_place")
         self.vocab = vocab
         self.width = width
-        norm_width = width if norm_place == "after" else value_width or width
+        max_length = max_length or vocab
+        shape = Shape(
+            width=width,
+            heads=1,
+            head_width=(key_width or width) // chain_maps(remedies),
+            value_width=value_width or width,
+            layer=0,
+            max_length=max_length,
+            max_train_length=max_train_length or max_length,
+        )
+        chain = Chain(remedies, shape, where())
         self.embedding = nn.Embedding(vocab, width)
-        self.dropout_embedding = Dropout(dropout_embedding, "dropout_embedding")
+        self.remedies = chain.of_model()
+        self.embed_dropout = Dropout(embed_dropout, "embed_dropout")
         self.pre_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
         self.attention = Attention(
             width,
             key_width=key_width,
             value_width=value_width,
-            score=SCORES[attention](),
-            norm=NORMS[norm](norm_width, 1),
-            norm_place=norm_place,
-            dropout_weights=Dropout(dropout_weights, "dropout_weights"),
-            dropout_output=Dropout(dropout_output, "dropout_output"),
+            remedies=chain.of_layer(0),
+            attention_dropout=Dropout(attention_dropout, "attention_dropout"),
+            resid_dropout=Dropout(resid_dropout, "resid_dropout"),
         )
-        self.unembedding = nn.Linear(width, vocab, bias=False)
+        self.unembedding = nn.Linear(width, classes or vocab, bias=False)
+        every = [*self.remedies, *self.attention.remedies]
+        require_fit(every, positions=True, causal=False, tracks=1, model="a minimal transformer")
 
-    def forward(self, tokens: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor | Tokens) -> Tensor:
         """Logits of the next token after every prefix.
 
         Args:
-            tokens: Integers 0..vocab-1 of shape `(batch, length)`; they may repeat.
+            inputs: Integers 0..vocab-1 of shape `(batch, length)`; they may repeat.
 
         Returns:
-            `(batch, length, vocab)`.
+            `(batch, length, classes)`.
         """
-        if self._same_everywhere():
-            return self._read_vocabulary(tokens)
-        return self._read_sequence(tokens)
+        inputs = tokens_of(inputs)
+        if inputs.mask is None and self._same_everywhere():
+            return self._read_vocabulary(inputs.tokens)
+        return self._read_sequence(inputs)
 
     def bias_matrix(self) -> Tensor:
-        """B = E U: row t holds the logits that token t adds as the last one, `(vocab, vocab)`."""
+        """B = E U: row t holds the logits that token t adds as the last one, `(vocab, classes)`."""
         bias: Tensor = self.unembedding(self.embedding.weight)
         return bias
 
@@ -106,34 +129,84 @@ class MinimalTransformer(nn.Module):
 
     def _same_everywhere(self) -> bool:
         """Whether a token's query, key and value are the same wherever the token stands."""
-        dropouts = (self.dropout_embedding, self.attention.dropout_weights)
-        dropped = self.training and any(dropout.active for dropout in dropouts)
-        return not dropped and not self.attention.score.needs_count
+        dropped = self.training and self.embed_dropout.active
+        plain = not dropped and not self.attention.dropping and len(self.remedies) == 0
+        return plain and self.attention.by_multiset
 
     def _read_vocabulary(self, tokens: Tensor) -> Tensor:
         """Attention over the vocabulary instead of the sequence: the same function, less work.
 
         Without positions, reading a prefix is reading each token of the vocabulary as often as the
-        prefix holds it. Queries, keys, values and scores are then needed once per token of the
-        vocabulary, not once per place, and one matrix product serves the whole batch.
+        prefix holds it. Queries, keys, values and their products are then needed once per token of
+        the vocabulary, not once per place, and one matrix product serves the whole batch.
         """
+        attention = self.attention
         weight = self.embedding.weight
         one_hot = torch.eye(self.vocab, dtype=weight.dtype, device=weight.device)
         chosen = functional.embedding(tokens, one_hot)
         counts = chosen.cumsum(-2).flatten(0, 1)
         # The logarithm of the counts, but for CPUs that are slow at the logarithm of many zeros.
-        visible = counts.clamp(min=1).log() + (1 - counts.reciprocal()).clamp(max=0)
+        log_count = counts.clamp(min=1).log() + (1 - counts.reciprocal()).clamp(max=0)
         chosen = chosen.flatten(0, 1)
-        read = self.pre_norm(weight)
-        scores = chosen @ self.attention.scores(read, read)
-        moved: Tensor = self.unembedding(self.attention.mix(scores, read, visible))
+        context = self.pre_norm(weight)
+        read = Keys(log_count)
+        products = attention.scaled(chosen @ attention.products(context, context, read), read)
+        weights = attention.weights(attention.scores(products, read), read)
+        moved: Tensor = self.unembedding(attention.mix(weights, context))
         return (chosen @ self.bias_matrix() + moved).unflatten(0, tokens.shape)
 
-    def _read_sequence(self, tokens: Tensor) -> Tensor:
-        """Ordinary causal attention, where dropout treats every place on its own."""
-        hidden = self.dropout_embedding(self.embedding(tokens))
-        read = self.pre_norm(hidden)
-        length = tokens.shape[-1]
-        never = torch.full((length, length), -torch.inf, dtype=read.dtype, device=read.device)
-        logits: Tensor = self.unembedding(hidden + self.attention(read, read, never.triu(1)))
+    def _read_sequence(self, inputs: Tokens) -> Tensor:
+        """Ordinary causal attention, where every place is treated on its own."""
+        hidden, ids = self.embedding(inputs.tokens), position_ids(inputs, self.remedies)
+        for one in self.remedies:
+            hidden = one.embedded(hidden, ids)
+        hidden = self.embed_dropout(hidden)
+        x = self.pre_norm(hidden)
+        read = read_of(inputs, ids, x, self.remedies, causal=True)
+        logits: Tensor = self.unembedding(hidden + self.attention(x, x, read))
         return logits
+
+
+@model("minimal")
+@dataclass(frozen=True, kw_only=True)
+class MinimalModel(Model):
+    """The minimal transformer: one layer, one head, attention only. All defaults are ours."""
+
+    reads = TokenTask
+
+    extra_width: int = 5
+    """Width beyond vocab - 1, the least that Theorem 4.2 allows."""
+
+    pre_norm: bool = True
+    """Whether attention reads the embedding through a LayerNorm."""
+
+    key_width: int | None = None
+    """Width of queries and keys; the model's width if not given."""
+
+    value_width: int | None = None
+    """Width of the values; the model's width if not given."""
+
+    def build(
+        self, task: Task, hyperparameters: Hyperparameters, max_train_length: int | None = None
+    ) -> MinimalTransformer:
+        """An untrained minimal transformer."""
+        assert isinstance(task, TokenTask)
+        require(task.tracks == 1, "task", task.name, "one with one position id per token")
+        return MinimalTransformer(
+            task.vocab,
+            self.extra_width,
+            classes=task.classes,
+            key_width=self.key_width,
+            value_width=self.value_width,
+            pre_norm=self.pre_norm,
+            remedies=self.remedies,
+            embed_dropout=hyperparameters.embed_dropout,
+            attention_dropout=hyperparameters.attention_dropout,
+            resid_dropout=hyperparameters.resid_dropout,
+            max_length=task.max_position,
+            max_train_length=max_train_length,
+        )
+
+    def pack_key(self, hyperparameters: Hyperparameters) -> Hashable:
+        """Without dropout that treats every place on its own there is a faster way through."""
+        return bool(hyperparameters.embed_dropout or hyperparameters.attention_dropout)

@@ -1,17 +1,21 @@
 """The set reader: one query reads a set of items (arXiv 2410.01104, 2504.02827)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.errors import require, require_name
-from lengthwise.models.attention import Attention, AttentionOutput, NormPlace
-from lengthwise.remedies import NORMS, SCORES, Dropout, Softmax
-from lengthwise.remedies.scores import DotProduct
-from lengthwise.tasks import Question
+from lengthwise.errors import require
+from lengthwise.hyperparameters import Hyperparameters
+from lengthwise.models._base import Model, model
+from lengthwise.models.attention import Attention, AttentionOutput
+from lengthwise.randomness import where
+from lengthwise.remedies import Dropout, Keys, Shape
+from lengthwise.remedies._base import Chain, chain_maps, require_fit
+from lengthwise.tasks import SetInput, SetTask, Task
 
 
 class SetReader(nn.Module):
@@ -36,12 +40,11 @@ class SetReader(nn.Module):
         *,
         width: int = 128,
         heads: int = 1,
-        attention: str = "softmax",
-        norm: str = "none",
-        norm_place: NormPlace = "after",
         residual: bool = False,
-        dropout_weights: float = 0.0,
-        dropout_output: float = 0.0,
+        remedies: Sequence[str] = (),
+        attention_dropout: float = 0.0,
+        resid_dropout: float = 0.0,
+        max_train_length: int = 16,
     ) -> None:
         """Build the model with PyTorch's own initialisation.
 
@@ -51,20 +54,29 @@ class SetReader(nn.Module):
             classes: Number of answers.
             width: Width of every layer.
             heads: Number of heads.
-            attention: How items are scored, by the name in `lengthwise.remedies.SCORES`.
-            norm: Norm after attention, by its name in `lengthwise.remedies.NORMS`.
-            norm_place: "before" or "after" the output projection W_O.
             residual: Whether h_q is added to what attention gives out.
-            dropout_weights: Dropout rate of the attention weights.
-            dropout_output: Dropout rate of the attention output.
+            remedies: Names, or paths of Python files; none that needs positions.
+            attention_dropout: Dropout rate of the attention weights.
+            resid_dropout: Dropout rate of the attention output.
+            max_train_length: Most items of a set in training.
+
+        Raises:
+            InputError: A value is out of range, or remedies do not go together.
         """
         super().__init__()
         for field, value in (("width", width), ("heads", heads)):
             require(value >= 1, field, value, "at least 1")
         require(width % heads == 0, "width", width, f"a multiple of heads = {heads}")
-        require_name(attention, SCORES, "attention")
-        require_name(norm, NORMS, "norm")
-        require_name(norm_place, ("before", "after"), "norm_place")
+        shape = Shape(
+            width=width,
+            heads=heads,
+            head_width=width // heads // chain_maps(remedies),
+            value_width=width,
+            layer=0,
+            max_length=max_train_length,
+            max_train_length=max_train_length,
+        )
+        chain = Chain(remedies, shape, where())
         self.residual = residual
         self.item_encoder = nn.Linear(item_width, width)
         self.item_lift = nn.Linear(width, width, bias=False)
@@ -73,45 +85,61 @@ class SetReader(nn.Module):
         self.attention = Attention(
             width,
             heads=heads,
-            score=SCORES[attention](),
-            norm=NORMS[norm](width, heads),
-            norm_place=norm_place,
-            dropout_weights=Dropout(dropout_weights, "dropout_weights"),
-            dropout_output=Dropout(dropout_output, "dropout_output"),
+            remedies=chain.of_layer(0),
+            attention_dropout=Dropout(attention_dropout, "attention_dropout"),
+            resid_dropout=Dropout(resid_dropout, "resid_dropout"),
         )
         self.answer = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, classes))
+        every = [*chain.of_model(), *self.attention.remedies]
+        require_fit(every, positions=False, causal=False, tracks=1, model="a set reader")
 
-    def forward(self, question: Question) -> Tensor:
+    def forward(self, inputs: SetInput) -> Tensor:
         """Logits `(batch, classes)`."""
-        encoded, folded = self._ask(question.query)
-        features = self._features(question.items)
-        if self._plain():
+        features = self._features(inputs.items)
+        encoded = self._encoded(inputs.query)
+        read = self._read(encoded, features.shape[-2])
+        attention = self.attention
+        if attention.acts("queries_keys"):
+            context = self.item_lift(features)
+            output = attention(encoded.unsqueeze(-2), context, read).squeeze(-2)
+            return self.answer(output + encoded if self.residual else output)
+        folded = self._folded(encoded, read)
+        if not (attention.dropping or attention.maps > 1 or attention.acts(*_BY_SCORES)):
             mixed, _ = SoftmaxRead.apply(features, folded)
         else:
-            scores = self._scores(folded, features, features.shape[-2])
-            weights = self.attention.weigh(scores, scores.new_zeros(()))
-            mixed = self.attention.dropout_weights(weights) @ features
+            scores = self._scores(folded, features, read)
+            weights = attention.attention_dropout(self._weights(scores, read))
+            mixed = weights @ features
         return self._answer(encoded, mixed)[0]
 
     def read(self, query: Tensor, length: int, parts: Callable[[], Iterable[Tensor]]) -> "ReadOut":
         """Read a set in parts, so that memory stays bounded at any number of items.
 
-        Softmax is kept running from part to part. Weights that need all scores at once (any other
-        `weigh`) read the parts a second time.
+        Softmax is kept running from part to part. Weights that need all scores at once (those of
+        any remedy) read the parts a second time.
 
         Args:
             query: `(batch, query features)`.
             length: Number of items of all parts together.
             parts: Gives the items, `(batch, some, item features)`, part by part.
+
+        Raises:
+            InputError: A remedy treats keys, which are never formed here.
         """
-        encoded, folded = self._ask(query)
-        running = isinstance(self.attention.weigh, Softmax)
+        attention = self.attention
+        for one in attention.remedies:
+            expected = "one that leaves queries and keys alone: sets are read in parts without keys"
+            require(not one.acts("queries_keys"), "remedy", one.name, expected)
+        encoded = self._encoded(query)
+        read = self._read(encoded, length)
+        folded = self._folded(encoded, read)
+        running = attention.maps == 1 and not attention.acts("weights")
         top = folded.new_full((*folded.shape[:-1], 1), -torch.inf)
         total, mixed = torch.zeros_like(top), torch.zeros_like(folded)
         pieces = []
         for items in parts():
             features = self._features(items)
-            scores = self._scores(folded, features, length)
+            scores = self._scores(folded, features, read)
             pieces.append(scores)
             if running:
                 higher = torch.maximum(top, scores.amax(-1, keepdim=True))
@@ -120,30 +148,29 @@ class SetReader(nn.Module):
                 mixed = mixed * shrunk + weights @ features
                 top = higher
         scores = torch.cat(pieces, -1)
-        weights = self.attention.weigh(scores, scores.new_zeros(()))
+        weights = self._weights(scores, read)
         if running:
             mixed = mixed / total
         else:
             sizes = [piece.shape[-1] for piece in pieces]
-            for items, share in zip(parts(), weights.split(sizes, -1), strict=True):
-                mixed = mixed + share @ self._features(items)
+            shares = zip(parts(), weights.split(sizes, -1), strict=True)
+            mixed = sum(share @ self._features(items) for items, share in shares)  # type: ignore[assignment]
         logits, attended = self._answer(encoded, mixed)
         return ReadOut(logits, weights, attended.before_norm, attended.after_norm)
 
-    def _plain(self) -> bool:
-        """Whether attention is softmax of dot products and nothing else."""
-        attention = self.attention
-        return (
-            isinstance(attention.score, DotProduct)
-            and isinstance(attention.weigh, Softmax)
-            and not (self.training and attention.dropout_weights.active)
-        )
+    def _encoded(self, query: Tensor) -> Tensor:
+        """The encoded query, `(batch, width)`."""
+        encoded: Tensor = self.query_lift(functional.gelu(self.query_encoder(query)))
+        return encoded
 
-    def _ask(self, query: Tensor) -> tuple[Tensor, Tensor]:
-        """The encoded query, `(batch, width)`, and what it compares: `(batch, heads, features)`."""
-        encoded = self.query_lift(functional.gelu(self.query_encoder(query)))
+    def _read(self, encoded: Tensor, length: int) -> Keys:
+        """All items are seen, and their number is known before they are."""
+        return Keys(encoded.new_zeros(()), counted=encoded.new_tensor(float(length)))
+
+    def _folded(self, encoded: Tensor, read: Keys) -> Tensor:
+        """What the query compares with features: `(batch, heads * maps, features)`."""
         folded = self.attention.fold(encoded.unsqueeze(-2), self.item_lift.weight)
-        return encoded, folded.squeeze(-2)
+        return self.attention.scaled(folded.squeeze(-2), read)
 
     def _features(self, items: Tensor) -> Tensor:
         """The hidden layer of psi_x: all that is ever computed per item."""
@@ -154,18 +181,25 @@ class SetReader(nn.Module):
         hidden = rows @ torch.cat([encoder.weight, encoder.bias.unsqueeze(1)], 1).T
         return functional.gelu(hidden).unflatten(0, items.shape[:2])
 
-    def _scores(self, folded: Tensor, features: Tensor, length: int) -> Tensor:
-        """Scores `(batch, heads, items)`: heads compare the same features, as queries would."""
-        count = folded.new_tensor(float(length)) if self.attention.score.needs_count else None
-        scores: Tensor = self.attention.score(folded, features, count)
-        return scores
+    def _scores(self, folded: Tensor, features: Tensor, read: Keys) -> Tensor:
+        """Scores `(batch, heads * maps, items)`: heads compare the same features."""
+        products = folded @ features.transpose(-1, -2)
+        return self.attention.scores(products.unsqueeze(-2), read).squeeze(-2)
+
+    def _weights(self, scores: Tensor, read: Keys) -> Tensor:
+        """Attention weights `(batch, heads, items)`."""
+        return self.attention.weights(scores.unsqueeze(-2), read).squeeze(-2)
 
     def _answer(self, encoded: Tensor, mixed: Tensor) -> tuple[Tensor, AttentionOutput]:
         """Logits out of the mix of features, `(batch, heads, features)`."""
         values = self.attention.unfold(mixed.unsqueeze(-2), self.item_lift.weight)
-        attended = self.attention.finish(values.squeeze(-2))
+        attended = AttentionOutput(*(one.squeeze(-2) for one in self.attention.finish(values)))
         output = attended.output + encoded if self.residual else attended.output
         return self.answer(output), attended
+
+
+_BY_SCORES = ("bias", "scores", "weights")
+"""Hooks for which scores have to be formed."""
 
 
 class SoftmaxRead(torch.autograd.Function):
@@ -210,3 +244,40 @@ class ReadOut(NamedTuple):
     """The attention output before the norm, `(batch, width)`."""
     after_norm: Tensor
     """The attention output after the norm, `(batch, width)`."""
+
+
+@model("set-reader")
+@dataclass(frozen=True, kw_only=True)
+class SetReaderModel(Model):
+    """One query that reads a set of items; no positions. Widths are those of arXiv 2410.01104."""
+
+    reads = SetTask
+
+    width: int = 128
+    """Width of the model."""
+
+    heads: int = 1
+    """Number of heads."""
+
+    residual: bool = False
+    """Whether the encoded query is added to the attention output."""
+
+    def build(
+        self, task: Task, hyperparameters: Hyperparameters, max_train_length: int | None = None
+    ) -> SetReader:
+        """An untrained set reader."""
+        assert isinstance(task, SetTask)
+        rate = hyperparameters.embed_dropout
+        require(rate == 0, "embed_dropout", rate, "0, as a set reader embeds no tokens")
+        return SetReader(
+            task.item_width,
+            task.query_width,
+            task.classes,
+            width=self.width,
+            heads=self.heads,
+            residual=self.residual,
+            remedies=self.remedies,
+            attention_dropout=hyperparameters.attention_dropout,
+            resid_dropout=hyperparameters.resid_dropout,
+            max_train_length=max_train_length or 16,
+        )

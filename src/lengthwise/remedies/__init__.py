@@ -1,17 +1,11 @@
-"""Remedies: the parts that go into a slot of attention or training.
+"""Remedies: what claims to carry a model further in length. One file each, known by name.
 
-| slot        | signature                                       | what it does                    |
-|-------------|-------------------------------------------------|---------------------------------|
-| `positions` | `(queries, keys, query_ids, key_ids) -> (q, k)` | shapes both by their positions  |
-| `score`     | `(queries, keys, count) -> scores`              | compares queries with keys      |
-| `weigh`     | `(scores, visible) -> weights`                  | turns scores into weights       |
-| `norm`      | `(output) -> output`                            | treats the attention output     |
-| `dropout`   | `(values) -> values`                            | hides some of them in training  |
+A model takes their names: `remedies=("rotary", "scalable", "layernorm:place=before")`. Each is a
+module of hooks into the model (`Remedy` has them all), and one of the user's own is given by the
+path of its Python file.
 """
 
+from lengthwise.remedies._base import HOOKS, Keys, Remedy, Shape, remedy
 from lengthwise.remedies.dropout import Dropout
-from lengthwise.remedies.norms import NORMS
-from lengthwise.remedies.scores import SCORES
-from lengthwise.remedies.weights import WEIGHINGS, Softmax
 
-__all__ = ["NORMS", "SCORES", "WEIGHINGS", "Dropout", "Softmax"]
+__all__ = ["HOOKS", "Dropout", "Keys", "Remedy", "Shape", "remedy"]

@@ -1,34 +1,120 @@
-"""What can stand in attention's `norm` slot, by name: made for a width and a number of heads."""
+"""Norms after attention, before or after the output projection W_O.
+
+None of them depends on the length of the input, so none changes what it does beyond the training
+length; batch norm uses the statistics of the lengths it was trained on.
+"""
+
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from lengthwise.errors import require
+from lengthwise.remedies._base import Remedy, Shape, remedy
+
+Place = Literal["before", "after"]
 
 
-class PerHeadNorm(nn.Module):
-    """Mean 0 and variance 1 within every head, then a learned scale and shift.
+class Norm(Remedy):
+    """A norm of the attention output; a subclass says which."""
 
-    It belongs before the output projection, which mixes the heads.
-    """
+    by_multiset = True
 
-    def __init__(self, width: int, heads: int) -> None:
-        """Make a norm for `heads` heads that are `width` wide together."""
-        super().__init__()
-        self.norm = nn.GroupNorm(heads, width)
+    def __init__(self, shape: Shape, *, place: Place = "after") -> None:
+        """Stand `place` W_O: after it the norm is as wide as the model, before it as the values."""
+        super().__init__(shape)
+        self.place = place
+        self.norm = self.make(shape.width if place == "after" else shape.value_width)
 
-    def forward(self, output: Tensor) -> Tensor:
+    def make(self, width: int) -> nn.Module:
+        """The norm of so many features."""
+        raise NotImplementedError
+
+    @property
+    def replaces(self) -> str:
+        """The norm at its place."""
+        return f"the norm {self.place} W_O"
+
+    def acts(self, *hooks: str) -> bool:
+        """Only at its place."""
+        return ("mixed" if self.place == "before" else "output") in hooks
+
+    def mixed(self, heads: Tensor) -> Tensor:
+        """Norm the values of all heads together."""
+        normed: Tensor = self.norm(heads.flatten(-2))
+        return normed.view_as(heads)
+
+    def output(self, output: Tensor) -> Tensor:
+        """Norm the output."""
+        normed: Tensor = self.norm(output)
+        return normed
+
+
+@remedy("layernorm")
+class LayerNorm(Norm):
+    """Mean 0 and variance 1 per position, then a learned scale and shift (arXiv 2504.02827)."""
+
+    def make(self, width: int) -> nn.Module:
+        """torch's own."""
+        return nn.LayerNorm(width)
+
+
+@remedy("standardization")
+class Standardization(Norm):
+    """LayerNorm without the learned scale and shift: the ablation of arXiv 2504.02827."""
+
+    def make(self, width: int) -> nn.Module:
+        """torch's own."""
+        return nn.LayerNorm(width, elementwise_affine=False)
+
+
+@remedy("rmsnorm")
+class RMSNorm(Norm):
+    """Root mean square 1 per position, then a learned scale; the mean is kept."""
+
+    def make(self, width: int) -> nn.Module:
+        """torch's own."""
+        return nn.RMSNorm(width, eps=1e-5)
+
+
+@remedy("layernorm-per-head")
+class LayerNormPerHead(Norm):
+    """Mean 0 and variance 1 within every head before W_O, then a learned scale and shift."""
+
+    def __init__(self, shape: Shape, *, place: Place = "before") -> None:
+        """Stand before W_O, which mixes the heads."""
+        expected = "before: after W_O the heads are mixed"
+        require(place == "before", "layernorm-per-head:place", place, expected)
+        self._heads = shape.heads
+        super().__init__(shape, place=place)
+
+    def make(self, width: int) -> nn.Module:
+        """A norm of groups, which are the heads."""
+        return _RowsGroupNorm(self._heads, width)
+
+
+class _RowsGroupNorm(nn.GroupNorm):
+    def forward(self, rows: Tensor) -> Tensor:
         """`(..., width)` to the same."""
-        normed: Tensor = self.norm(output.flatten(0, -2))
-        return normed.view_as(output)
+        return super().forward(rows.flatten(0, -2)).view_as(rows)
 
 
-class BatchNorm(nn.Module):
-    """Mean 0 and variance 1 per feature over the batch, then a learned scale and shift.
+@remedy("batchnorm")
+class BatchNorm(Norm):
+    """Mean 0 and variance 1 per feature over the batch, then a learned scale and shift."""
+
+    causal = False
+
+    def make(self, width: int) -> nn.Module:
+        """One that a fleet can train."""
+        return FleetBatchNorm(width)
+
+
+class FleetBatchNorm(nn.Module):
+    """What `torch.nn.BatchNorm1d` computes, which `vmap` cannot follow: it counts its batches.
 
     Outside training the running mean and variance of the training batches are used, so lengths
-    never trained on are measured by the statistics of those that were. It computes what
-    `torch.nn.BatchNorm1d` does, which `vmap` cannot follow because it counts its batches.
+    never trained on are measured by the statistics of those that were.
     """
 
     mean: Tensor
@@ -58,38 +144,3 @@ class BatchNorm(nn.Module):
         else:
             mean, variance = self.mean, self.variance
         return (output - mean) * (variance + self.EPSILON).rsqrt() * self.weight + self.bias
-
-
-def layer_norm(width: int, heads: int) -> nn.Module:
-    """Mean 0 and variance 1 per position, then a learned scale and shift (arXiv 2504.02827)."""
-    return nn.LayerNorm(width)
-
-
-def standardization(width: int, heads: int) -> nn.Module:
-    """LayerNorm without the learned scale and shift: the ablation of arXiv 2504.02827."""
-    return nn.LayerNorm(width, elementwise_affine=False)
-
-
-def rms_norm(width: int, heads: int) -> nn.Module:
-    """Root mean square 1 per position, then a learned scale; the mean is kept."""
-    return nn.RMSNorm(width, eps=1e-5)
-
-
-def batch_norm(width: int, heads: int) -> nn.Module:
-    """See `BatchNorm`."""
-    return BatchNorm(width)
-
-
-def no_norm(width: int, heads: int) -> nn.Module:
-    """Nothing: the attention output as it is."""
-    return nn.Identity()
-
-
-NORMS = {
-    "none": no_norm,
-    "layernorm": layer_norm,
-    "standardization": standardization,
-    "rmsnorm": rms_norm,
-    "layernorm-per-head": PerHeadNorm,
-    "batchnorm": batch_norm,
-}

@@ -1,22 +1,23 @@
-"""Runs: folders that hold a training, its measures and all that is needed to go on with it."""
+"""Runs: folders that hold a training, its measures and all that is needed to resume it."""
 
+from lengthwise.runs.description import recipe_from_json, recipe_to_json
 from lengthwise.runs.execute import Interrupted, Progress, execute
 from lengthwise.runs.folder import RunFolder
-from lengthwise.runs.othello import OthelloRecipe
+from lengthwise.runs.models import load_model, save_model
 from lengthwise.runs.parallel import execute_all
-from lengthwise.runs.recipe import Recipe
-from lengthwise.runs.retrieval import ArgmaxRetrievalRecipe, DictionaryLookupRecipe
-from lengthwise.runs.set_complement import SetComplementRecipe
+from lengthwise.runs.recipe import Recipe, default_hyperparameters, recipe_for
 
 __all__ = [
-    "ArgmaxRetrievalRecipe",
-    "DictionaryLookupRecipe",
     "Interrupted",
-    "OthelloRecipe",
     "Progress",
     "Recipe",
     "RunFolder",
-    "SetComplementRecipe",
+    "default_hyperparameters",
     "execute",
     "execute_all",
+    "load_model",
+    "recipe_for",
+    "recipe_from_json",
+    "recipe_to_json",
+    "save_model",
 ]

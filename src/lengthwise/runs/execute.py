@@ -53,18 +53,18 @@ def execute(
         stop: Asked between steps; True saves the state and raises `Interrupted`.
         checkpoint_seconds: Time between checkpoints.
     """
-    with folder.held(), _interrupts() as interrupted:
+    with folder.locked(), _interrupts() as interrupted:
         if folder.finished:
             return
         folder.require_same_version()
-        trainer = folder.recipe.trainer(folder.members)
         state = folder.load_checkpoint()
+        trainer = folder.recipe.trainer(folder.hyperparameters, start=state is None)
         if state is not None:
             trainer.load_state_dict(state)
-        folder.log(f"training from step {trainer.step} of {trainer.steps}")
+        folder.log(f"training from step {trainer.steps_done} of {trainer.steps}")
         _train(folder, trainer, report, lambda: interrupted() or stop(), checkpoint_seconds)
         report(_progress(folder, trainer, "measuring"))
-        folder.save_table(measure_table(folder.recipe, folder.members, trainer))
+        folder.save_table(measure_table(folder.recipe, trainer))
         folder.log("finished")
         report(_progress(folder, trainer, "finished"))
 
@@ -78,27 +78,30 @@ def _train(
 ) -> None:
     saved = reported = time.monotonic()
     report(_progress(folder, trainer))
-    while trainer.step < trainer.steps:
-        trainer.advance()
+
+    def after_step(trainer: Trainer) -> None:
+        nonlocal saved, reported
         now = time.monotonic()
         if stopped():
-            folder.save_checkpoint(trainer.step, trainer.state_dict())
-            folder.log(f"stopped at step {trainer.step}")
+            folder.save_checkpoint(trainer.steps_done, trainer.state_dict())
+            folder.log(f"stopped at step {trainer.steps_done}")
             raise Interrupted
         if now - reported > REPORT_SECONDS:
             report(_progress(folder, trainer))
             reported = now
         if now - saved > checkpoint_seconds:
-            folder.save_checkpoint(trainer.step, trainer.state_dict())
+            folder.save_checkpoint(trainer.steps_done, trainer.state_dict())
             saved = now
-    folder.save_checkpoint(trainer.step, trainer.state_dict())
+
+    trainer.run(after_step)
+    folder.save_checkpoint(trainer.steps_done, trainer.state_dict())
 
 
 def _progress(folder: RunFolder, trainer: Trainer, phase: str = "training") -> Progress:
     alive = trainer.loss[trainer.diverged < 0]
     loss = float(alive.median()) if len(alive) else float("nan")
     diverged = len(trainer.loss) - len(alive)
-    return Progress(folder.path.name, trainer.step, trainer.steps, loss, diverged, phase)
+    return Progress(folder.path.name, trainer.steps_done, trainer.steps, loss, diverged, phase)
 
 
 @contextmanager

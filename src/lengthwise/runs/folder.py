@@ -7,10 +7,11 @@ measures.parquet                one row per model, weights, length and measure; 
 lock                            held by the process that trains
 """
 
+import dataclasses
 import io
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -23,14 +24,19 @@ from torch import Tensor
 from lengthwise.averaging import require_live
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_bytes, write_text
-from lengthwise.folders import held, log, now, opened
+from lengthwise.folders import locked, log, now, opened
+from lengthwise.runs.description import (
+    converted,
+    hyperparameters_from_json,
+    recipe_from_json,
+    recipe_to_json,
+)
 from lengthwise.runs.recipe import Recipe
-from lengthwise.runs.recipes import from_json, to_json
 from lengthwise.runs.version import code_version
 from lengthwise.training import Hyperparameters
 from lengthwise.training.devices import require_device
 
-FORMAT = 1
+FORMAT = 2
 """Rises when a run folder of an older version can no longer be read."""
 
 KEPT_CHECKPOINTS = 2
@@ -43,57 +49,83 @@ class RunFolder:
         """Use `create` or `open` instead."""
         self.path = path
         self.description = description
-        self.recipe, self.members = from_json(description)
+        self.recipe = recipe_from_json(description["recipe"])
+        self.hyperparameters = hyperparameters_from_json(description["hyperparameters"])
+        """What each model of the run trains with."""
 
     @classmethod
     def create(
         cls,
         path: Path,
         recipe: Recipe,
-        members: Sequence[Hyperparameters],
+        hyperparameters: Sequence[Hyperparameters],
         command: Sequence[str],
         *,
         overwrite: bool = False,
     ) -> Self:
-        """Make a new run folder. One that exists is replaced only if `overwrite` says so."""
+        """Make a new run folder. One that exists is replaced only if `overwrite` says so.
+
+        Args:
+            path: Where.
+            recipe: What is trained.
+            hyperparameters: What each model trains with.
+            command: The command that made it, for the record.
+            overwrite: Whether to replace a run that is there and not in use.
+
+        Raises:
+            InputError: The recipe cannot be kept or trained here, or the folder cannot be made;
+                nothing is written then.
+        """
         require_device(recipe.device)
-        if path.exists() and any(entry.name != "lock" for entry in path.iterdir()):
-            if not overwrite:
-                raise InputError(
-                    f"out = {str(path)!r}: expected a folder that does not exist yet; go on with "
-                    f"'lengthwise resume {path}', or start anew with --overwrite"
-                )
-            with cls.open(path).held():  # nothing but a run that nobody uses is removed
-                pass
-            shutil.rmtree(path)
-        try:
-            (path / "checkpoints").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"out = {str(path)!r}: cannot be made: {error.strerror}") from error
         description = {
             "format": FORMAT,
             "version": code_version(),
             "command": list(command),
             "created": now(),
-            **to_json(recipe, members),
+            "recipe": recipe_to_json(recipe),
+            "hyperparameters": [dataclasses.asdict(one) for one in hyperparameters],
         }
+        started = None
+        if recipe.start_from is not None:
+            started = recipe.trainer(hyperparameters).state_dict()
+        _clear(path, lambda: cls.open(path).locked(), overwrite=overwrite)
+        try:
+            (path / "checkpoints").mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"out = {str(path)!r}: cannot be made: {reason}") from error
         write_text(path / "run.json", json.dumps(description, indent=1) + "\n")
-        return cls(path, description)
+        folder = cls(path, description)
+        if started is not None:  # from here on the run needs the other one no more
+            folder.save_checkpoint(0, started)
+        return folder
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open a run folder to read it."""
         return opened(path, "run", FORMAT, lambda description: cls(path, description))
 
+    @property
+    def version(self) -> dict[str, str]:
+        """Which code made the run."""
+        found: dict[str, str] = converted(self.description["version"], dict[str, str], "version")
+        return found
+
+    @property
+    def command(self) -> list[str]:
+        """The command that made the run."""
+        found: list[str] = converted(self.description["command"], list[str], "command")
+        return found
+
     def require_same_version(self) -> None:
         """Raise unless the code that runs now is the version that started the run."""
-        started, now = self.description["version"]["lengthwise"], code_version()["lengthwise"]
+        started, now = self.version.get("lengthwise"), code_version()["lengthwise"]
         expected = f"{now}, the version installed: training would not go on bit for bit"
         require(started == now, f"version of {self.path}", started, expected)
 
-    def held(self) -> AbstractContextManager[None]:
-        """Hold the run for this process; another one that tries gets an error."""
-        return held(self.path, "run")
+    def locked(self) -> AbstractContextManager[None]:
+        """Lock the run for this process; another one that tries gets an error."""
+        return locked(self.path, "run")
 
     @property
     def finished(self) -> bool:
@@ -157,3 +189,21 @@ class RunFolder:
     def log(self, event: str) -> None:
         """Add a line to the run's log."""
         log(self.path, event)
+
+
+def _clear(path: Path, lock: Callable[[], AbstractContextManager[None]], *, overwrite: bool) -> None:
+    """Remove the run at `path`, if there is one, it may be and nobody uses it."""
+    try:
+        taken = path.exists() and any(entry.name != "lock" for entry in path.iterdir())
+    except (OSError, ValueError) as error:
+        raise InputError(f"out = {str(path)!r}: expected the path of a folder ({error})") from error
+    if not taken:
+        return
+    if not overwrite:
+        raise InputError(
+            f"out = {str(path)!r}: expected a folder that does not exist yet; resume it with "
+            f"'lengthwise resume {path}', or start anew with --overwrite"
+        )
+    with lock():
+        pass
+    shutil.rmtree(path)

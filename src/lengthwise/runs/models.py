@@ -1,9 +1,7 @@
 """Single models in and out of files: one of a run's fleet, or a checkpoint of its own."""
 
-import dataclasses
 import json
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
@@ -11,13 +9,14 @@ from torch import nn
 
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_with
-from lengthwise.models import MinimalTransformer
-from lengthwise.remedies import NORMS, SCORES
+from lengthwise.remedies import Dropout
+from lengthwise.runs.description import recipe_from_json, recipe_to_json
 from lengthwise.runs.folder import RunFolder
+from lengthwise.runs.recipe import Recipe
 from lengthwise.training import Hyperparameters, Trainer
 from lengthwise.training.devices import require_device
 
-KIND = "lengthwise minimal transformer 1"
+KIND = "lengthwise model 2"
 """Written into the header of a checkpoint, so that no other file passes for one."""
 
 
@@ -38,10 +37,10 @@ def load_model(
     """
     if path.is_dir():
         folder = RunFolder.open(path)
-        last = len(folder.members) - 1
+        last = len(folder.hyperparameters) - 1
         require(0 <= index <= last, "model", index, f"one of 0..{last}")
         trainer = load_trainer(folder)
-        return trained_model(trainer, index, folder.members[index], ema_power, bias_power)
+        return trained_model(trainer, index, ema_power, bias_power)
     require(path.is_file(), "path", str(path), "a run folder or a checkpoint file")
     require(index == 0, "model", index, "0, as a checkpoint holds one model")
     for field, power in (("ema_power", ema_power), ("bias_power", bias_power)):
@@ -59,8 +58,8 @@ def load_trainer(folder: RunFolder) -> Trainer:
     try:
         require_device(recipe.device)
     except InputError:
-        recipe = dataclasses.replace(recipe, device="cpu")  # type: ignore[type-var]
-    trainer = recipe.trainer(folder.members)
+        recipe = recipe.on("cpu")
+    trainer = recipe.trainer(folder.hyperparameters, start=False)
     trainer.load_state_dict(state)
     return trainer
 
@@ -68,7 +67,6 @@ def load_trainer(folder: RunFolder) -> Trainer:
 def trained_model(
     trainer: Trainer,
     index: int,
-    member: Hyperparameters,
     ema_power: float | None = None,
     bias_power: float | None = None,
 ) -> nn.Module:
@@ -76,6 +74,7 @@ def trained_model(
     if ema_power is None:
         require(bias_power is None, "ema_power", ema_power, "a power, as bias_power is given")
         return trainer.fleet.model(index)
+    member = trainer.fleet.hyperparameters[index]
     expected = "one that the run kept: "
     require(ema_power in member.ema_powers, "ema_power", ema_power,
             f"{expected}{member.ema_powers}")  # fmt: skip
@@ -89,48 +88,48 @@ def trained_model(
     return trainer.fleet.model(index, averaged["weights"])
 
 
-def save_model(model: MinimalTransformer, path: Path, *, overwrite: bool = False) -> None:
-    """Write a model as one safetensors file, which `load_model` reads back."""
+def save_model(
+    model: nn.Module, path: Path, recipe: Recipe | None = None, *, overwrite: bool = False
+) -> None:
+    """Write a model as one safetensors file, which `load_model` reads back.
+
+    Args:
+        model: Any model that a recipe built.
+        path: The file to write.
+        recipe: The recipe, for a model that does not know it.
+        overwrite: Whether to replace a file that is there.
+
+    Raises:
+        InputError: The file exists, or nothing says how to build the model again.
+    """
     require(overwrite or not path.exists(), "path", str(path), "a file that does not exist yet")
-    metadata = {"kind": KIND, "settings": json.dumps(_settings(model))}
+    recipe = recipe or getattr(model, "recipe", None)
+    if recipe is None:
+        raise InputError(
+            f"model = {type(model).__name__}: expected one that a recipe built, or its recipe too"
+        )
+    metadata = {"kind": KIND, "recipe": json.dumps(recipe_to_json(recipe))}
     state = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     write_with(path, lambda temporary: save_file(state, temporary, metadata))
 
 
-def _load_file(path: Path) -> MinimalTransformer:
+def _load_file(path: Path) -> nn.Module:
     try:
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise InputError(f"path = {str(path)!r}: expected a safetensors file ({error})") from error
-    expected = "a checkpoint of a minimal transformer, written by save_model"
+    expected = "a checkpoint of one model, written by save_model"
     require(metadata.get("kind") == KIND, "path", str(path), expected)
     try:
-        model = MinimalTransformer(**json.loads(metadata["settings"]))
-        model.to(state["embedding.weight"].dtype).load_state_dict(state)
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise InputError(f"path = {str(path)!r}: damaged; expected {expected}") from error
+        model = recipe_from_json(json.loads(metadata["recipe"])).build(Hyperparameters())
+        dtype = next(tensor.dtype for tensor in state.values() if tensor.is_floating_point())
+        model.to(dtype).load_state_dict(state)
+    except (ValueError, KeyError, TypeError, RuntimeError, StopIteration) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"path = {str(path)!r}: damaged ({reason}): expected {expected}") from error
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.active = bool(module.rate > 0)
     return model.eval()
-
-
-def _settings(model: MinimalTransformer) -> dict[str, Any]:
-    """The arguments that build a model of this shape."""
-    attention = model.attention
-    value_width = attention.value.out_features
-    norm_width = model.width if attention.norm_place == "after" else value_width
-    norms = {repr(make(norm_width, 1)): name for name, make in NORMS.items()}
-    scores = {kind: name for name, kind in SCORES.items()}
-    return {
-        "vocab": model.vocab,
-        "extra": model.width - model.vocab + 1,
-        "attention": scores[type(attention.score)],
-        "key_width": attention.query.out_features,
-        "value_width": value_width,
-        "pre_norm": isinstance(model.pre_norm, nn.LayerNorm),
-        "norm": norms[repr(attention.norm)],
-        "norm_place": attention.norm_place,
-        "dropout_embedding": float(model.dropout_embedding.rate),
-        "dropout_weights": float(attention.dropout_weights.rate),
-        "dropout_output": float(attention.dropout_output.rate),
-    }

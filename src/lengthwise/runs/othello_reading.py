@@ -11,7 +11,7 @@ from lengthwise.measures.distribution import illegal_mass, total_variation
 from lengthwise.othello import Position, positions
 from lengthwise.runs.folder import RunFolder
 from lengthwise.runs.models import load_model
-from lengthwise.runs.othello import OthelloRecipe
+from lengthwise.runs.recipe import Recipe
 from lengthwise.tasks import Othello
 
 
@@ -33,12 +33,12 @@ class NextMove:
     """Whether so many moves were read in training."""
 
 
-def othello_recipe(run: Path) -> OthelloRecipe:
-    """The recipe of a run folder, which must be one of Othello."""
+def othello_run(run: Path) -> tuple[Recipe, Othello]:
+    """The recipe and the task of a run folder, which must be one of Othello."""
     recipe = RunFolder.open(run).recipe
-    if not isinstance(recipe, OthelloRecipe):
-        raise InputError(f"task of {run} = {recipe.name!r}: expected {OthelloRecipe.name!r}")
-    return recipe
+    if not isinstance(recipe.task, Othello):
+        raise InputError(f"task of {run} = {recipe.task.name!r}: expected {Othello.name!r}")
+    return recipe, recipe.task
 
 
 @torch.no_grad()
@@ -61,9 +61,8 @@ def read_game(
         ema_power: Take the EMA of this power, which the run must have kept, not the last weights.
         bias_power: Take the BEMA of this power and `ema_power`.
     """
-    recipe = othello_recipe(run)
-    task = Othello(recipe.board)
-    reached = list(positions(moves, recipe.board))
+    recipe, task = othello_run(run)
+    reached = list(positions(moves, task.board))
     require(len(moves) > 0, "moves", list(moves), "at least one: before it, nothing is asked")
     last = max(number for number, position in enumerate(reached) if position.legal)
     expected = f"1..{last}, where a move has been read and one is to come"
@@ -87,7 +86,7 @@ def read_game(
                 padding,
                 tvd=float(total_variation(*asked)),
                 illegal_mass=float(illegal_mass(*asked)),
-                trained=number <= recipe.train_length,
+                trained=number <= recipe.max_train_length,
             )
         )
     return found

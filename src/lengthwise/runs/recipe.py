@@ -1,40 +1,270 @@
-"""What a recipe is: all that says what a run trains, as one typed object that JSON can hold."""
+"""A recipe: all that the models of a run share. One for every task, model and remedy."""
 
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, Protocol
+import dataclasses
+import os
+import shutil
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 import torch
+from torch import Tensor, nn
 
-from lengthwise.measures import Reading
-from lengthwise.training import Hyperparameters, Trainer
+from lengthwise.errors import InputError, require, require_name
+from lengthwise.hyperparameters import Hyperparameters
+from lengthwise.measures import Measurement, measure
+from lengthwise.measures.by_length import require_lengths
+from lengthwise.models import Model
+from lengthwise.registry import MODELS, TASKS
+from lengthwise.remedies._base import canonical, names_of
+from lengthwise.tasks import Task
+from lengthwise.training import Fleet, Trainer, build_fleet
+from lengthwise.training.devices import require_device_name
 
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
+Precision = Literal["auto", "float32", "float64", "bfloat16"]
+Switch = Literal["auto", "yes", "no"]
 
 
-class Recipe(Protocol):
-    """What a run needs to know of what it trains. A recipe is a frozen dataclass."""
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Task, model with its remedies, training and tests. All defaults are ours."""
 
-    name: ClassVar[str]
+    task: Task
+    """What is trained on."""
 
-    @property
-    def steps(self) -> int:
-        """Training steps."""
-        ...
+    model: Model
+    """What is trained, with its remedies."""
 
-    @property
-    def device(self) -> str:
-        """Device to train on, such as cpu or cuda."""
-        ...
+    max_train_length: int
+    """Longest input of training. Tests go beyond it."""
 
-    @property
-    def train_length(self) -> int:
-        """Longest input seen in training."""
-        ...
+    min_train_length: int | None = None
+    """With it, every step draws the length of its inputs from here to max_train_length. Without,
+    all have max_train_length; where a task asks after every prefix, that trains all up to it."""
 
-    def trainer(self, members: Sequence[Hyperparameters]) -> Trainer:
-        """A trainer at step 0, with one model per member."""
-        ...
+    batch: int = 32
+    """Inputs per step; all are new."""
 
-    def measure(self, trainer: Trainer, weights: torch.Tensor | None) -> Iterator[Reading]:
-        """All measures of the trained fleet, with its own or other weights."""
-        ...
+    accumulate: int = 1
+    """In how many parts a batch goes through the model, where memory is short."""
+
+    steps: int = 8000
+    """Training steps."""
+
+    test_lengths: tuple[int, ...] = ()
+    """Lengths that are measured; all that the task has if none are given."""
+
+    test_inputs: int = 2048
+    """Inputs per length for the measures; all of them where there are no more than that."""
+
+    test_items: int | None = None
+    """Most items or tokens per length for the measures; of long inputs there are fewer then."""
+
+    test_seed: int = 0
+    """Seed of the test inputs, which are the same for every model."""
+
+    test_remedies: tuple[str, ...] = ()
+    """Remedies without weights that trained models are measured with a second time; the names of
+    these measures end in the remedies'."""
+
+    precision: Precision = "float32"
+    """Precision of training. With bfloat16 only matrix products are, and weights are float32. Auto:
+    bfloat16 on a GPU that has it, else float32, even on a CPU that would gain from bfloat16."""
+
+    compiled: Switch = "no"
+    """Whether training goes through torch.compile. Auto: on a GPU."""
+
+    device: str = "cpu"
+    """Device to train on, such as cpu or cuda."""
+
+    start_from: str | None = None
+    """A run folder whose trained models these begin with, each with the one of its seed. Weights
+    are taken over by name; those that only the new models have stay as they are drawn."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "accumulate", "steps", "test_inputs"):
+            require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        if self.test_items is not None:
+            require(self.test_items >= 1, "test_items", self.test_items, "at least 1")
+        expected = f"a divisor of batch = {self.batch}"
+        require(self.batch % self.accumulate == 0, "accumulate", self.accumulate, expected)
+        require_name(self.precision, ("auto", "float32", "float64", "bfloat16"), "precision")
+        require_name(self.compiled, ("auto", "yes", "no"), "compiled")
+        require_device_name(self.device)
+        reads = self.model.reads
+        if not isinstance(self.task, reads):
+            raise InputError(
+                f"model = {self.model.name!r}: expected one that can read the inputs of "
+                f"{self.task.name!r}: this one reads those of a {reads.__name__}"
+            )
+        lengths = self.task.lengths
+        expected = f"one of {lengths[0]}..{lengths[-1]}"
+        for name in ("min_train_length", "max_train_length"):
+            length = getattr(self, name)
+            require(length is None or length in lengths, name, length, expected)
+        shortest = self.min_train_length
+        expected = f"at most max_train_length = {self.max_train_length}"
+        fits = shortest is None or shortest <= self.max_train_length
+        require(fits, "min_train_length", shortest, expected)
+        try:
+            require_lengths(self.task, self.test_lengths)
+        except InputError as error:
+            raise InputError(f"test_{error}") from None
+        object.__setattr__(self, "test_remedies", canonical(self.test_remedies))
+        with torch.device("meta"):
+            self.build(Hyperparameters())  # says what is wrong with the model's own fields
+            if self.test_remedies:
+                self._tested().build(Hyperparameters())
+
+    def build(self, hyperparameters: Hyperparameters) -> nn.Module:
+        """An untrained model; it knows its recipe, so that `save_model` can write it."""
+        built = self.model.build(self.task, hyperparameters, self.max_train_length)
+        built.recipe = self  # type: ignore[assignment]
+        return built
+
+    def fleet(self, hyperparameters: Sequence[Hyperparameters]) -> Fleet:
+        """Untrained models, one for each of `hyperparameters`."""
+        dtype = torch.float64 if self.precision == "float64" else torch.float32
+        return build_fleet(
+            self.build,
+            hyperparameters,
+            self.device,
+            dtype,
+            autocast=torch.bfloat16 if self._half() else None,
+            compiled=self._compile(),
+        )
+
+    def trainer(self, hyperparameters: Sequence[Hyperparameters], *, start: bool = True) -> Trainer:
+        """A trainer at step 0.
+
+        Args:
+            hyperparameters: One for each model.
+            start: Whether to take over the weights of `start_from`; a checkpoint has them already.
+
+        Raises:
+            InputError: The models do not fit the device, one another, or those of `start_from`.
+        """
+        fleet = self.fleet(hyperparameters)
+        if start and self.start_from is not None:
+            from lengthwise.runs.start import take_over
+
+            take_over(fleet, self.start_from)
+        return Trainer(
+            fleet,
+            self.task,
+            max_train_length=self.max_train_length,
+            min_train_length=self.min_train_length,
+            batch=self.batch,
+            steps=self.steps,
+            accumulate=self.accumulate,
+        )
+
+    def measure(self, fleet: Fleet, weights: Tensor | None = None) -> Iterator[Measurement]:
+        """All measures of a fleet at every test length, with its own or other weights."""
+        task = self.task.held_out()
+        lengths = self.test_lengths or tuple(task.lengths)
+        most = self.test_items or self.test_inputs * max(lengths)
+        inputs = {length: max(1, min(self.test_inputs, most // length)) for length in lengths}
+        settings = {"inputs": inputs, "seed": self.test_seed}
+        yield from measure(fleet, task, lengths, weights=weights, **settings)  # type: ignore[arg-type]
+        if not self.test_remedies:
+            return
+        suffix = "_".join(names_of(self.test_remedies))
+        tested = _with_weights(self._tested(), fleet, weights)
+        for found in measure(tested, task, lengths, **settings):  # type: ignore[arg-type]
+            yield dataclasses.replace(found, measure=f"{found.measure}_{suffix}")
+
+    def pack_key(self, hyperparameters: Hyperparameters) -> Hashable:
+        """Models whose keys differ train faster in fleets of their own."""
+        return self.model.pack_key(hyperparameters)
+
+    def on(self, device: str) -> "Recipe":
+        """The same on another device."""
+        return dataclasses.replace(self, device=device)
+
+    def _tested(self) -> "Recipe":
+        """The recipe of the models as they are measured a second time."""
+        remedies = (*self.model.remedies, *self.test_remedies)
+        model = dataclasses.replace(self.model, remedies=remedies)
+        return dataclasses.replace(self, model=model, test_remedies=())
+
+    def _half(self) -> bool:
+        if self.precision != "auto":
+            return self.precision == "bfloat16"
+        return self._on_gpu() and torch.cuda.is_bf16_supported(including_emulation=False)
+
+    def _compile(self) -> bool:
+        compilers = (os.environ.get("CXX"), "g++", "clang++", "c++")
+        possible = any(name and shutil.which(name) for name in compilers)
+        if self.compiled == "yes":
+            expected = "'no' or 'auto', as there is no C++ compiler here, which torch.compile needs"
+            require(possible, "compiled", self.compiled, expected)
+        return self.compiled == "yes" or (self.compiled == "auto" and self._on_gpu() and possible)
+
+    def _on_gpu(self) -> bool:
+        return torch.device(self.device).type == "cuda"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To other processes a recipe travels as JSON, with the user's files in it."""
+        from lengthwise.runs.description import recipe_from_json, recipe_to_json
+
+        return recipe_from_json, (recipe_to_json(self),)
+
+
+def _with_weights(recipe: Recipe, fleet: Fleet, weights: Tensor | None) -> Fleet:
+    """A fleet of another recipe's models with the weights and buffers of a trained one."""
+    other = recipe.on(str(fleet.device)).fleet(fleet.hyperparameters)
+    if other.shapes != fleet.shapes:
+        names = sorted(other.shapes.keys() ^ fleet.shapes.keys())
+        raise InputError(
+            f"test_remedies = {list(recipe.model.remedies)}: expected remedies without weights of "
+            f"their own, not {names[0] if names else 'other shapes'}"
+        )
+    other.weights.copy_(fleet.weights if weights is None else weights)
+    for name, buffer in other.buffers.items():
+        if name in fleet.buffers:
+            buffer.copy_(fleet.buffers[name])
+    return other
+
+
+RECIPE_FIELDS = tuple(f.name for f in fields(Recipe) if f.name not in ("task", "model"))
+"""What a recipe says beside its task and model."""
+
+
+def recipe_for(task: Task | str, model: Model | str | None = None, **settings: Any) -> Recipe:
+    """The recipe of a task by its own defaults.
+
+    Args:
+        task: A task, or the name or file of one, which then has its default fields.
+        model: Likewise (default: the task's own model).
+        settings: Fields of the recipe that shall not be the default.
+
+    Raises:
+        InputError: A name is not known, or a value does not fit.
+    """
+    if isinstance(task, str):
+        task = TASKS.get(task)()
+        assert isinstance(task, Task)
+    if model is None:
+        model = default_model(task)
+    if isinstance(model, str):
+        model = MODELS.get(model)()
+        assert isinstance(model, Model)
+    own = {name: value for name, value in task.defaults.items() if name in RECIPE_FIELDS}
+    longest = task.lengths[-1]
+    own["max_train_length"] = min(own.get("max_train_length", max(1, longest // 2)), longest)
+    return Recipe(task=task, model=model, **(own | settings))
+
+
+def default_model(task: Task | type[Task]) -> str:
+    """The name of the model that a task is trained with."""
+    name = task.defaults.get("model")
+    require(name is not None, "model", name, f"a name, as {task.name!r} has no default model")
+    assert isinstance(name, str)
+    return name
+
+
+def default_hyperparameters(task: Task | type[Task]) -> Hyperparameters:
+    """The hyper-parameters that a task is trained with."""
+    known = {f.name for f in fields(Hyperparameters)}
+    return Hyperparameters(**{k: v for k, v in task.defaults.items() if k in known})

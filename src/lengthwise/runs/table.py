@@ -1,13 +1,13 @@
 """The table of a run: one row per model, weights, length and measure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import polars
 from torch import Tensor
 
 from lengthwise.runs.recipe import Recipe
-from lengthwise.training import Hyperparameters, Trainer
+from lengthwise.training import Trainer
 
 
 class Weights(NamedTuple):
@@ -23,53 +23,54 @@ class Weights(NamedTuple):
     """One per model."""
 
 
-def all_weights(trainer: Trainer, members: Sequence[Hyperparameters]) -> Iterator[Weights]:
+def all_weights(trainer: Trainer) -> Iterator[Weights]:
     """The raw weights, then every EMA, each followed by its BEMAs."""
     yield Weights("raw", None)
     if trainer.average is None:
         return
-    for ema_index in range(len(members[0].ema_powers)):
-        ema_powers = [member.ema_powers[ema_index] for member in members]
-        yield Weights("ema", trainer.average.weights_at(ema_index, None)["weights"], ema_powers)
-        for bias_index in range(len(members[0].bias_powers)):
-            bias_powers = [member.bias_powers[bias_index] for member in members]
-            values = trainer.average.weights_at(ema_index, bias_index)["weights"]
+    every = trainer.fleet.hyperparameters
+    for ema_index, bias_index in trainer.average.grid():
+        values = trainer.average.weights_at(ema_index, bias_index)["weights"]
+        ema_powers = [one.ema_powers[ema_index] for one in every]
+        if bias_index is None:
+            yield Weights("ema", values, ema_powers)
+        else:
+            bias_powers = [one.bias_powers[bias_index] for one in every]
             yield Weights("bema", values, ema_powers, bias_powers)
 
 
-def measure_table(
-    recipe: Recipe, members: Sequence[Hyperparameters], trainer: Trainer
-) -> polars.DataFrame:
+def measure_table(recipe: Recipe, trainer: Trainer) -> polars.DataFrame:
     """Measure a trained fleet with its own weights and every average, at every length.
 
     Columns: `model` (its number in the fleet), `seed`, `trial`, `weights` ("raw", "ema" or "bema"),
     `ema_power`, `bias_power`, `length`, `measure`, `value`, `inputs` (how many the value is a mean
     over), `exact` (whether these are all there are), `diverged` (the step, or null).
     """
+    every = trainer.fleet.hyperparameters
     models = polars.DataFrame(
         {
-            "model": range(len(members)),
-            "seed": [member.seed for member in members],
-            "trial": [member.trial for member in members],
+            "model": range(len(every)),
+            "seed": [one.seed for one in every],
+            "trial": [one.trial for one in every],
             "diverged": [step if step >= 0 else None for step in trainer.diverged.tolist()],
         },
         schema_overrides={"diverged": polars.Int64},
     )
     pieces = []
-    for weights in all_weights(trainer, members):
+    for weights in all_weights(trainer):
         powers = models.with_columns(
             polars.lit(weights.kind).alias("weights"),
-            _column("ema_power", weights.ema_powers, len(members)),
-            _column("bias_power", weights.bias_powers, len(members)),
+            _column("ema_power", weights.ema_powers, len(every)),
+            _column("bias_power", weights.bias_powers, len(every)),
         )
-        for reading in recipe.measure(trainer, weights.values):
+        for found in recipe.measure(trainer.fleet, weights.values):
             pieces.append(
                 powers.with_columns(
-                    polars.lit(reading.length).alias("length"),
-                    polars.lit(reading.measure).alias("measure"),
-                    polars.Series("value", reading.values.tolist(), polars.Float64),
-                    polars.lit(reading.inputs).alias("inputs"),
-                    polars.lit(reading.exact).alias("exact"),
+                    polars.lit(found.length).alias("length"),
+                    polars.lit(found.measure).alias("measure"),
+                    polars.Series("value", found.values.tolist(), polars.Float64),
+                    polars.lit(found.inputs).alias("inputs"),
+                    polars.lit(found.exact).alias("exact"),
                 )
             )
     return polars.concat(pieces)

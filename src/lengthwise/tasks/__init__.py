@@ -1,14 +1,15 @@
-"""Tasks: what models are asked, with the exact answer."""
+"""Tasks: what models are trained on, with the exact target of every answer. One file each."""
 
 from lengthwise.tasks._base import (
-    NO_ANSWER,
-    Asked,
+    IGNORE_INDEX,
     Batch,
-    Inputs,
-    Question,
-    SequenceTask,
+    Lookup,
+    SetInput,
     SetTask,
     Task,
+    Tokens,
+    TokenTask,
+    task,
 )
 from lengthwise.tasks.argmax_retrieval import ArgmaxRetrieval
 from lengthwise.tasks.dictionary_lookup import DictionaryLookup
@@ -16,16 +17,17 @@ from lengthwise.tasks.othello import Othello
 from lengthwise.tasks.set_complement import SetComplement
 
 __all__ = [
-    "NO_ANSWER",
+    "IGNORE_INDEX",
     "ArgmaxRetrieval",
-    "Asked",
     "Batch",
     "DictionaryLookup",
-    "Inputs",
+    "Lookup",
     "Othello",
-    "Question",
-    "SequenceTask",
     "SetComplement",
+    "SetInput",
     "SetTask",
     "Task",
+    "TokenTask",
+    "Tokens",
+    "task",
 ]

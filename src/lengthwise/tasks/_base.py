@@ -1,13 +1,34 @@
 """What every task offers."""
 
-from collections.abc import Iterator
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map
+
+from lengthwise.registry import TASKS
+
+task = TASKS.register
+"""`@task("parity")` above a frozen dataclass makes a task known by that name."""
+
+IGNORE_INDEX = -100
+"""A label where nothing is asked: it counts in no loss and no measure."""
 
 
-class Question(NamedTuple):
+class Tokens(NamedTuple):
+    """Tokens with what a task may say of them; where it says nothing, plain tokens will do."""
+
+    tokens: Tensor
+    """`(..., count, length)`."""
+    position_ids: Tensor | None = None
+    """Whole numbers `(..., count, length)`, or `(..., count, length, tracks)`; default 0, 1, ..."""
+    mask: Tensor | None = None
+    """`(..., count, length)`: False at padding, which no other token reads."""
+
+
+class SetInput(NamedTuple):
     """A set of items and a query about them."""
 
     items: Tensor
@@ -16,127 +37,147 @@ class Question(NamedTuple):
     """`(..., count, query features)`."""
 
 
-Inputs = Tensor | Question
-"""What a model reads: a sequence of tokens, `(..., count, length)`, or a question about a set."""
-
-
-NO_ANSWER = -100
-"""Drawn in place of an answer where nothing is asked: it counts in no loss and no measure."""
-
-InputsKind = TypeVar("InputsKind", bound=Inputs, covariant=True)
-
-
-class Batch(NamedTuple, Generic[InputsKind]):
+class Batch(NamedTuple):
     """Examples of one length, with any leading shape the key had."""
 
-    inputs: InputsKind
-    """What the model reads."""
+    inputs: Any
+    """What the model reads: any pytree of tensors, such as tokens, `Tokens` or `SetInput`."""
 
-    drawn: Tensor
-    """The answers that were drawn: `(..., count, length)` for a task that asks after every prefix,
-    `(..., count)` for one that asks once."""
+    labels: Tensor
+    """The answers: `(..., count, length)` for a task that asks at every place, with `IGNORE_INDEX`
+    where it does not, or `(..., count)` for one that asks once, at the end."""
 
-    def step(self, index: int) -> "Batch[Any]":
+    def at(self, index: int) -> "Batch":
         """Entry `index` of the first leading dimension."""
-        if isinstance(self.inputs, Question):
-            question = Question(self.inputs.items[index], self.inputs.query[index])
-            return Batch(question, self.drawn[index])
-        return Batch(self.inputs[index], self.drawn[index])
+        return self._map(lambda tensor: tensor[index])
 
-    def parts(self, count: int) -> Iterator["Batch[Any]"]:
+    def parts(self, count: int) -> Iterator["Batch"]:
         """The batch of a fleet, `(models, count, ...)`, in so many parts of equal size."""
-        size = self.drawn.shape[1] // count
+        if count == 1:
+            yield self
+            return
+        size = self.labels.shape[1] // count
         for first in range(0, count * size, size):
-            part = slice(first, first + size)
-            if isinstance(self.inputs, Question):
-                question = Question(self.inputs.items[:, part], self.inputs.query[:, part])
-                yield Batch(question, self.drawn[:, part])
-            else:
-                yield Batch(self.inputs[:, part], self.drawn[:, part])
+            yield self._map(lambda tensor, first=first: tensor[:, first : first + size])
 
-    def to(self, dtype: torch.dtype) -> "Batch[Any]":
-        """The same with items and queries in `dtype`; tokens are whole numbers and stay so."""
-        if isinstance(self.inputs, Question):
-            question = Question(self.inputs.items.to(dtype), self.inputs.query.to(dtype))
-            return Batch(question, self.drawn)
-        return self
+    def to(self, dtype: torch.dtype) -> "Batch":
+        """The same with numbers in `dtype`; whole numbers and masks stay what they are."""
+        return self._map(
+            lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor
+        )
+
+    def _map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        return Batch(map_tensors(change, self.inputs), change(self.labels))
 
 
-@runtime_checkable
-class Task(Protocol):
-    """Draws examples of a given length and knows the exact target distribution of each.
+def map_tensors(change: Callable[[Tensor], Tensor], inputs: Any) -> Any:
+    """A pytree with every tensor of it changed; what is absent (None) stays so."""
+    return tree_map(lambda leaf: change(leaf) if isinstance(leaf, Tensor) else leaf, inputs)
 
-    A task is a frozen dataclass: its fields say all about it.
+
+class Task(ABC):
+    """Draws examples of a given length and knows the exact target distribution of each answer.
+
+    A task is a frozen dataclass: its fields say all about it, and JSON can hold them.
     """
 
-    @property
-    def name(self) -> str:
-        """The name by which the command line and run folders know the task."""
-        ...
+    name: ClassVar[str]
+    """The name by which the command line and run folders know the task: see `task`."""
+
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """What is trained if nobody says otherwise: fields of a recipe or of `Hyperparameters`, and the
+    name of the model."""
+
+    prefixes: ClassVar[bool] = False
+    """Whether every prefix of an input is an input and is asked: place i then answers length i+1,
+    and one pass over long inputs measures all lengths."""
 
     @property
     def classes(self) -> int:
         """Over how many answers the target is a distribution."""
-        ...
+        raise NotImplementedError
 
     @property
     def lengths(self) -> range:
-        """All lengths that exist."""
-        ...
+        """All lengths that exist; they may begin anywhere."""
+        raise NotImplementedError
 
-    def draw(self, key: Tensor, length: int, count: int) -> Batch[Any]:
+    @abstractmethod
+    def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """Draw `count` examples of `length` from each stream of `key`.
 
         Example i of a stream depends on the stream and on i only, not on `count`.
         """
-        ...
 
+    @abstractmethod
     def targets(self, inputs: Any) -> Tensor:
-        """The exact target distribution of every answer: `(*shape of drawn, classes)`.
+        """The exact target distribution of every answer: `(*shape of labels, classes)`.
 
         It is zero everywhere where nothing is asked.
         """
-        ...
+
+    def enumerate_inputs(self, length: int, limit: int) -> Any | None:
+        """All inputs of `length`, equally likely, or None: they are more than `limit` or unlike."""
+        return None
+
+    def held_out(self) -> Self:
+        """The task that tests are drawn from, where its examples must not occur in training."""
+        return self
 
 
-@runtime_checkable
-class SequenceTask(Task, Protocol):
-    """A task over tokens that asks after every prefix."""
+class TokenTask(Task):
+    """A task over tokens: inputs are whole numbers `(..., count, length)`, or `Tokens`."""
 
-    def enumerate_inputs(self, length: int, limit: int) -> Tensor | None:
-        """All inputs of `length`, equally likely, or None where they are more than `limit`."""
-        ...
+    @property
+    def vocab(self) -> int:
+        """How many tokens there are: 0..vocab-1."""
+        return self.classes
+
+    @property
+    def max_position(self) -> int:
+        """How many position ids there are, so that learned positions know their number."""
+        return self.lengths[-1]
+
+    @property
+    def tracks(self) -> int:
+        """How many position ids a token has."""
+        return 1
 
 
-@runtime_checkable
-class SetTask(Task, Protocol):
+class SetTask(Task):
     """A task over sets of items that can be drawn in parts, so that any number of them fits."""
 
     @property
     def item_width(self) -> int:
         """Number of features of an item."""
-        ...
+        raise NotImplementedError
 
     @property
     def query_width(self) -> int:
         """Number of features of the query."""
-        ...
+        raise NotImplementedError
 
+    def draw(self, key: Tensor, length: int, count: int) -> Batch:
+        """Draw `count` sets of `length` items from each stream of `key`."""
+        items = self.draw_items(key, length, count, range(length))
+        lookup = self.draw_lookups(key, length, count)
+        return Batch(SetInput(items, lookup.query), lookup.label)
+
+    @abstractmethod
     def draw_items(self, key: Tensor, length: int, count: int, part: range) -> Tensor:
         """The items of `draw` numbered by `part`: `(..., count, len(part), item_width)`."""
-        ...
 
-    def draw_questions(self, key: Tensor, length: int, count: int) -> "Asked":
+    @abstractmethod
+    def draw_lookups(self, key: Tensor, length: int, count: int) -> "Lookup":
         """All of `draw` but the items."""
-        ...
 
 
-class Asked(NamedTuple):
-    """The query, the answer, and where it stands."""
+class Lookup(NamedTuple):
+    """The query, the right class, and the item that holds it."""
 
     query: Tensor
     """`(..., count, query features)`."""
-    answer: Tensor
+    label: Tensor
     """The right class: `(..., count)`."""
     item: Tensor
-    """The number of the item that holds the answer: `(..., count)`."""
+    """The number of the item that holds it: `(..., count)`."""

@@ -11,6 +11,26 @@ from lengthwise.randomness import at, below, bits, bits_at
 LONGEST = 1 << 24
 """The most items of a set: numbers of an example's stream are counted in 31 bits."""
 
+SET_DEFAULTS = {
+    "model": "set-reader",
+    "min_train_length": 5,
+    "max_train_length": 16,
+    "batch": 128,
+    "steps": 20_000,
+    "test_lengths": tuple(2**power for power in range(4, 15)),
+    "test_inputs": 8192,
+    "test_items": 1 << 23,
+    "learning_rate": 1e-3,
+    "weight_decay": 1e-3,
+    "beta2": 0.999,
+    "grad_clip": 0.0,
+    "warmup": 0,
+    "ema_powers": (),
+    "bias_powers": (),
+}
+"""How set readers are trained unless told otherwise: lengths, batch and rates of arXiv 2410.01104,
+and nothing else done to the updates."""
+
 
 def examples(key: Tensor, count: int) -> Tensor:
     """The stream of every example: `(..., count)`."""

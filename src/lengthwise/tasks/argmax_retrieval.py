@@ -7,27 +7,26 @@ from torch import Tensor
 
 from lengthwise.errors import require
 from lengthwise.randomness import at, below, bits, unit
-from lengthwise.tasks._base import Asked, Batch, Question
-from lengthwise.tasks._sets import LONGEST, examples, one_hot
+from lengthwise.tasks._base import Lookup, SetInput, SetTask, task
+from lengthwise.tasks._sets import LONGEST, SET_DEFAULTS, examples, one_hot
 
 
+@task("argmax-retrieval")
 @dataclass(frozen=True)
-class ArgmaxRetrieval:
+class ArgmaxRetrieval(SetTask):
     """Items with a priority and a class, both uniform; the answer is the class of the highest one.
 
     An item is its priority followed by its class as one-hot. The query is a uniform number that
     says nothing.
     """
 
+    defaults = SET_DEFAULTS
+
     classes: int = 10
+    """Number of answers."""
 
     def __post_init__(self) -> None:
         require(self.classes >= 2, "classes", self.classes, "at least 2")
-
-    @property
-    def name(self) -> str:
-        """The name by which the command line and run folders know the task."""
-        return "argmax-retrieval"
 
     @property
     def lengths(self) -> range:
@@ -44,28 +43,22 @@ class ArgmaxRetrieval:
         """One number."""
         return 1
 
-    def draw(self, key: Tensor, length: int, count: int) -> Batch[Question]:
-        """Draw `count` sets of `length` items from each stream of `key`."""
-        items = self.draw_items(key, length, count, range(length))
-        asked = self.draw_questions(key, length, count)
-        return Batch(Question(items, asked.query), asked.answer)
-
     def draw_items(self, key: Tensor, length: int, count: int, part: range) -> Tensor:
         """The items of `draw` whose numbers are in `part`."""
         self._require_length(length)
         priority, label = self._priorities_and_labels(key, count, part)
         return torch.cat([priority.unsqueeze(-1), one_hot(label, self.classes)], -1)
 
-    def draw_questions(self, key: Tensor, length: int, count: int) -> Asked:
+    def draw_lookups(self, key: Tensor, length: int, count: int) -> Lookup:
         """All of `draw` but the items."""
         self._require_length(length)
         priority, label = self._priorities_and_labels(key, count, range(length))
         item = priority.argmax(-1)
         answer = label.gather(-1, item.unsqueeze(-1)).squeeze(-1)
         query = unit(bits(at(examples(key, count), 1), 1))
-        return Asked(query, answer, item)
+        return Lookup(query, answer, item)
 
-    def targets(self, inputs: Question) -> Tensor:
+    def targets(self, inputs: SetInput) -> Tensor:
         """The class of the highest priority; items that share it share the target."""
         priority, label = inputs.items[..., 0], inputs.items[..., 1:]
         highest = (priority == priority.amax(-1, keepdim=True)).to(label.dtype)

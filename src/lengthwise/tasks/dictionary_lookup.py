@@ -9,8 +9,8 @@ from torch import Tensor
 
 from lengthwise.errors import require, require_name
 from lengthwise.randomness import address, at, below, bits, bits_at
-from lengthwise.tasks._base import Asked, Batch, Question
-from lengthwise.tasks._sets import LONGEST, directions, examples, one_hot, shuffled
+from lengthwise.tasks._base import Lookup, SetInput, SetTask, task
+from lengthwise.tasks._sets import LONGEST, SET_DEFAULTS, directions, examples, one_hot, shuffled
 
 KEYS = ("vectors", "symbols", "repeating")
 
@@ -18,33 +18,39 @@ _VALUES, _KEYS, _ASKED = range(3)
 """The streams of an example."""
 
 
+@task("dictionary-lookup")
 @dataclass(frozen=True)
-class DictionaryLookup:
+class DictionaryLookup(SetTask):
     """Pairs of a key and a value, and a query that is one of the keys: name its value.
 
     An item is its key followed by its value as one-hot; the query is a key. A key is a vector of
     length 1. With `keys="vectors"` it is new for every item, so keys are distinct at any number of
     items. With "symbols" it is the fixed code of one of `symbols` symbols, none twice in a set.
-    With "repeating" symbols come as often as chance has it, and a symbol has one value within a
+    With "repeating" symbols are drawn with replacement, and a symbol has one value within a
     set; the more items there are the more of them are right. (The paper does not say what its keys
     are: all of this is ours.)
     """
 
+    defaults = SET_DEFAULTS
+
     classes: int = 10
+    """Number of answers."""
+
     keys: Literal["vectors", "symbols", "repeating"] = "vectors"
+    """New random vectors of length 1 in every set, or symbols with a vector each, none twice in a
+    set or drawn with replacement. The paper does not say; ours."""
+
     key_width: int = 16
+    """Width of a key. Ours."""
+
     symbols: int = 1 << 14
+    """How many symbols there are, where keys are symbols. Ours."""
 
     def __post_init__(self) -> None:
         require(self.classes >= 2, "classes", self.classes, "at least 2")
         require_name(self.keys, KEYS, "keys")
         require(self.key_width >= 4, "key_width", self.key_width, "at least 4, so that keys differ")
         require(self.symbols >= 1, "symbols", self.symbols, "at least 1")
-
-    @property
-    def name(self) -> str:
-        """The name by which the command line and run folders know the task."""
-        return "dictionary-lookup"
 
     @property
     def lengths(self) -> range:
@@ -61,12 +67,6 @@ class DictionaryLookup:
         """A key."""
         return self.key_width
 
-    def draw(self, key: Tensor, length: int, count: int) -> Batch[Question]:
-        """Draw `count` sets of `length` items from each stream of `key`."""
-        items = self.draw_items(key, length, count, range(length))
-        asked = self.draw_questions(key, length, count)
-        return Batch(Question(items, asked.query), asked.answer)
-
     def draw_items(self, key: Tensor, length: int, count: int, part: range) -> Tensor:
         """The items of `draw` whose numbers are in `part`."""
         self._require_length(length)
@@ -81,7 +81,7 @@ class DictionaryLookup:
             labels = self._labels(streams, symbols)
         return torch.cat([keys, one_hot(labels, self.classes)], -1)
 
-    def draw_questions(self, key: Tensor, length: int, count: int) -> Asked:
+    def draw_lookups(self, key: Tensor, length: int, count: int) -> Lookup:
         """All of `draw` but the items."""
         self._require_length(length)
         streams = examples(key, count)
@@ -93,9 +93,9 @@ class DictionaryLookup:
             symbols = self._symbols(streams, item)
             query = self._codes(key.device)[symbols].squeeze(-2)
             answer = self._labels(streams, symbols)
-        return Asked(query, answer.squeeze(-1), item.squeeze(-1))
+        return Lookup(query, answer.squeeze(-1), item.squeeze(-1))
 
-    def targets(self, inputs: Question) -> Tensor:
+    def targets(self, inputs: SetInput) -> Tensor:
         """The value of the items whose key is the query."""
         keys, labels = inputs.items.split([self.key_width, self.classes], -1)
         right = (keys == inputs.query.unsqueeze(-2)).all(-1).to(labels.dtype)

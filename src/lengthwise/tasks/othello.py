@@ -1,15 +1,16 @@
 """Othello: name a legal next move of a game of which only the moves are known."""
 
 import itertools
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy
 import torch
 from torch import Tensor
 
 from lengthwise.errors import require, require_name
-from lengthwise.tasks._base import NO_ANSWER, Batch
+from lengthwise.tasks._base import IGNORE_INDEX, Batch, TokenTask, task
 
 # What plays games is imported where it is used: its compiler takes most of a second to load, which
 # every command would wait for.
@@ -17,8 +18,9 @@ from lengthwise.tasks._base import NO_ANSWER, Batch
 NO_MOVE = 255
 
 
+@task("othello")
 @dataclass(frozen=True)
-class Othello:
+class Othello(TokenTask):
     """Games of uniformly random moves; every legal move is equally right as the next one.
 
     An input is the first moves of a game and the answer drawn for it is the move that was played.
@@ -27,18 +29,34 @@ class Othello:
     asked, as in Othello-GPT (arXiv 2210.13382).
     """
 
+    prefixes = True
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "model": "gpt",
+        "max_train_length": 29,
+        "batch": 128,
+        "steps": 10_000,
+        "test_inputs": 1024,
+        "precision": "auto",
+        "compiled": "auto",
+        # Rate, decay, betas, clipping and dropout are those of Othello-GPT (arXiv 2210.13382); a
+        # short warm-up and then a constant rate are ours.
+        "learning_rate": 5e-4,
+        "weight_decay": 0.1,
+        "beta2": 0.95,
+        "embed_dropout": 0.1,
+        "attention_dropout": 0.1,
+        "resid_dropout": 0.1,
+    }
+
     board: int = 8
+    """Size of the board: 4, 6 or 8. Its games have 12, 32 or 60 moves."""
+
     split: Literal["train", "held-out"] = "train"
-    """Which games are drawn; see `lengthwise.othello.random_games`."""
+    """Which games are drawn; tests are always on held-out ones."""
 
     def __post_init__(self) -> None:
         require(self.board in (4, 6, 8), "board", self.board, "a size out of 4, 6, 8")
         require_name(self.split, ("train", "held-out"), "split")
-
-    @property
-    def name(self) -> str:
-        """The name by which the command line and run folders know the task."""
-        return "othello"
 
     @property
     def classes(self) -> int:
@@ -50,7 +68,7 @@ class Othello:
         """1..m-1 for games of at most m moves: at least one seen, at least one to come."""
         return range(1, self.board**2 - 4)
 
-    def draw(self, key: Tensor, length: int, count: int) -> Batch[Tensor]:
+    def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """The first `length + 1` moves of new games, as inputs and next moves."""
         expected = f"one of 1..{self.lengths[-1]} on a board of {self.board} x {self.board}"
         require(length in self.lengths, "length", length, expected)
@@ -64,9 +82,9 @@ class Othello:
         )
         tokens = torch.from_numpy(self._tokens()[moves[..., : length + 1]])
         tokens = tokens.view(*key.shape, count, length + 1).to(key.device)
-        drawn = tokens[..., 1:]
-        ended = drawn == self.classes - 1
-        return Batch(inputs=tokens[..., :-1], drawn=drawn.masked_fill(ended, NO_ANSWER))
+        labels = tokens[..., 1:]
+        ended = labels == self.classes - 1
+        return Batch(inputs=tokens[..., :-1], labels=labels.masked_fill(ended, IGNORE_INDEX))
 
     def targets(self, inputs: Tensor) -> Tensor:
         """Equal on all legal moves, zero elsewhere; zero everywhere after the end of a game."""
@@ -82,9 +100,9 @@ class Othello:
         mass /= mass.sum(-1, keepdim=True).clamp(min=1)
         return mass.to(inputs.device).view(*inputs.shape, self.classes)
 
-    def enumerate_inputs(self, length: int, limit: int) -> Tensor | None:
-        """None: games of one length are not equally likely, so a mean over all would mislead."""
-        return None
+    def held_out(self) -> "Othello":
+        """Games that cannot occur in training."""
+        return replace(self, split="held-out")
 
     def squares(self, tokens: Tensor) -> numpy.ndarray:
         """Tokens as squares, 8 * row + column, with 255 for the padding."""

@@ -2,18 +2,21 @@
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from lengthwise.errors import require
 from lengthwise.randomness import below, bits
-from lengthwise.tasks._base import Batch
+from lengthwise.tasks._base import Batch, TokenTask, task
 
 
+@task("set-complement")
 @dataclass(frozen=True)
-class SetComplement:
+class SetComplement(TokenTask):
     """Distinct tokens of a vocabulary; every token not among them is equally right as the next one.
 
     Tokens are 0..vocab-1 and an input has 1..vocab-1 of them. Inputs are drawn as the beginning of
@@ -21,15 +24,14 @@ class SetComplement:
     token. (The paper gives the inputs and the target; that training sees a permutation is ours.)
     """
 
+    prefixes = True
+    defaults: ClassVar[Mapping[str, Any]] = {"model": "minimal", "max_train_length": 8}
+
     vocab: int = 16
+    """Number of tokens."""
 
     def __post_init__(self) -> None:
         require(self.vocab >= 2, "vocab", self.vocab, "at least 2")
-
-    @property
-    def name(self) -> str:
-        """The name by which the command line and run folders know the task."""
-        return "set-complement"
 
     @property
     def classes(self) -> int:
@@ -41,7 +43,7 @@ class SetComplement:
         """1..vocab-1: at least one token seen, at least one left."""
         return range(1, self.vocab)
 
-    def draw(self, key: Tensor, length: int, count: int) -> Batch[Tensor]:
+    def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """The first `length + 1` tokens of random permutations, as inputs and next tokens."""
         self._require_length(length)
         # Fisher-Yates on all rows at once. A row uses `vocab` random words whatever the length, so
@@ -56,7 +58,7 @@ class SetComplement:
             permutation[place] = pool[chosen]
             pool[chosen] = pool[place * rows : (place + 1) * rows].clone()
         tokens = permutation.T.reshape(*key.shape, count, length + 1)
-        return Batch(inputs=tokens[..., :-1], drawn=tokens[..., 1:])
+        return Batch(inputs=tokens[..., :-1], labels=tokens[..., 1:])
 
     def targets(self, inputs: Tensor) -> Tensor:
         """Zero on the tokens seen so far, equal on all others."""

@@ -1,60 +1,73 @@
-"""K models of one shape as one: stacked weights, one forward pass."""
+"""K models of one code and one shape as one: stacked weights, one forward pass."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from lengthwise.errors import InputError, require
+from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.remedies import Dropout
-from lengthwise.tasks import Inputs, Question
+from lengthwise.training.alike import require_alike, require_no_generator
 
 
 class Fleet:
-    """K models of one shape, side by side on one device.
+    """K models of one code and one shape, side by side on one device.
 
     The models are ordinary modules and are not changed; any module works whose forward pass `vmap`
-    can follow. All weights live in one tensor, `weights` of shape (models, parameters per model):
-    an optimizer step or an average of the whole fleet is then a handful of operations on one
-    tensor, whatever the number of layers.
+    can follow and which draws no random numbers from torch's generator. All weights live in one
+    tensor, `weights` of shape (models, parameters per model): an optimizer step or an average of
+    the whole fleet is then a handful of operations on one tensor, whatever the number of layers.
     """
 
     def __init__(
         self,
         models: Sequence[nn.Module],
+        hyperparameters: Sequence[Hyperparameters] | None = None,
         device: torch.device | str = "cpu",
         *,
         autocast: torch.dtype | None = None,
         compiled: bool = False,
     ) -> None:
-        """Stack `models`, which must have the same parameters in the same shapes.
+        """Stack `models`, which must be of the same code with parameters of the same shapes.
 
         Args:
             models: What to stack.
+            hyperparameters: What each model trains with (default: what nobody chose otherwise).
             device: Where to put it.
             autocast: Precision of the matrix products of training passes, such as `torch.bfloat16`,
                 where it is not that of the weights.
             compiled: Whether training passes go through `torch.compile`.
+
+        Raises:
+            InputError: The models differ in code or shape, or draw from torch's generator.
         """
         require(len(models) > 0, "models", list(models), "at least one model")
-        _require_same_shapes(models)
+        if hyperparameters is None:
+            hyperparameters = [Hyperparameters()] * len(models)
+        expected = f"{len(models)}, one for each model"
+        require(len(hyperparameters) == len(models), "hyperparameters", len(hyperparameters),
+                expected)  # fmt: skip
+        require_alike(models)
         parameters, buffers = stack_module_state(list(models))
         self.size = len(models)
+        self.hyperparameters = tuple(hyperparameters)
+        """What each model trains with."""
         self.shapes = {name: stacked.shape[1:] for name, stacked in parameters.items()}
         """Shape of each parameter in one model, in the order in which `weights` holds them."""
-        self.undecayed = frozenset(getattr(models[0], "undecayed", ()))
-        """Matrices that weight decay leaves alone, which a model may name in `undecayed`."""
+        self.no_weight_decay = frozenset(getattr(models[0], "no_weight_decay", ()))
+        """Matrices that weight decay leaves alone, which a model may name in `no_weight_decay`."""
         flat = torch.cat(
             [stacked.detach().reshape(len(models), -1) for stacked in parameters.values()], dim=1
         )
         self.weights = flat.to(device)
         self.buffers = {name: stacked.to(device) for name, stacked in buffers.items()}
         # The template gives the code of the forward pass; its own weights are never used.
-        self._template = copy.deepcopy(models[0]).to("meta")
-        _activate_dropouts(self._template, models)
+        self.template = _template(models)
         self._autocast = autocast
         self._train = torch.compile(self._call, dynamic=False) if compiled else self._call
         # Leaves of the autograd graph that share memory with `weights`.
@@ -74,17 +87,17 @@ class Fleet:
             for (name, shape), piece in zip(self.shapes.items(), pieces, strict=True)
         }
 
-    def forward(self, inputs: Inputs, *, shared_inputs: bool = False) -> Tensor:
+    def forward(self, inputs: Any, *, shared_inputs: bool = False) -> Tensor:
         """A training pass with gradients: `(models, ...)` in, `(models, ...)` out."""
-        self._template.train()
+        self.template.train()
         kind, dtype = self.device.type, self._autocast
-        with torch.autocast(kind, dtype, enabled=dtype is not None):
+        with torch.autocast(kind, dtype, enabled=dtype is not None), require_no_generator():
             outputs = self._train(self._leaves, inputs, shared_inputs)
         return outputs.to(self.weights.dtype)
 
     @torch.no_grad()
     def predict(
-        self, inputs: Inputs, weights: Tensor | None = None, *, shared_inputs: bool = True
+        self, inputs: Any, weights: Tensor | None = None, *, shared_inputs: bool = True
     ) -> Tensor:
         """A pass without gradients or dropout, with the fleet's own or other `weights`.
 
@@ -93,8 +106,9 @@ class Fleet:
             weights: `(models, parameters per model)`, such as an average.
             shared_inputs: Whether every model reads the same inputs.
         """
-        self._template.eval()
-        return self._call(self.views(weights), inputs, shared_inputs)
+        self.template.eval()
+        with require_no_generator():
+            return self._call(self.views(weights), inputs, shared_inputs)
 
     def gradient(self, loss: Tensor) -> Tensor:
         """The gradient of every model's own loss, in the layout of `weights`."""
@@ -102,48 +116,55 @@ class Fleet:
         return torch.cat([gradient.reshape(self.size, -1) for gradient in gradients], dim=1)
 
     def model(self, index: int, weights: Tensor | None = None) -> nn.Module:
-        """Model number `index` as a plain module of its own."""
-        model = copy.deepcopy(self._template).to_empty(device=self.device)
+        """Model number `index` as a plain module of its own, which can be trained on."""
+        model = copy.deepcopy(self.template).to_empty(device=self.device)
         state = {name: stacked[index] for name, stacked in self.views(weights).items()}
         state |= {name: stacked[index] for name, stacked in self.buffers.items()}
         with torch.no_grad():
             for name, tensor in (*model.named_parameters(), *model.named_buffers()):
                 tensor.copy_(state[name])
         for module in model.modules():
+            if hasattr(module, "vmapped"):
+                module.vmapped = False
             if isinstance(module, Dropout):
                 module.active = bool(module.rate > 0)
         return model.eval()
 
-    def _call(self, parameters: dict[str, Tensor], inputs: Inputs, shared: bool) -> Tensor:
-        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], inputs: Inputs) -> Any:
-            return functional_call(self._template, (parameters, buffers), (inputs,))
+    def models(self, weights: Tensor | None = None) -> list[nn.Module]:
+        """All models as plain modules."""
+        return [self.model(index, weights) for index in range(self.size)]
 
-        if self.size == 1 and not isinstance(inputs, Question):
+    def _call(self, parameters: dict[str, Tensor], inputs: Any, shared: bool) -> Tensor:
+        leaves, structure = tree_flatten(inputs)
+        # Only tensors have a place for every model; what is absent (None) is so for all.
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+
+        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], own: Any) -> Any:
+            given: Iterator[Tensor] = iter(own)
+            filled = [next(given) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+            rebuilt = tree_unflatten(filled, structure)
+            return functional_call(self.template, (parameters, buffers), (rebuilt,))
+
+        if self.size == 1:
             # The same without the cost of `vmap`, which is a tenth of a GPT's step.
-            own = {name: stacked[0] for name, stacked in parameters.items()}
+            alone = {name: stacked[0] for name, stacked in parameters.items()}
             buffers = {name: stacked[0] for name, stacked in self.buffers.items()}
-            only: Tensor = one(own, buffers, inputs if shared else inputs[0])
+            own = tensors if shared else [tensor[0] for tensor in tensors]
+            only: Tensor = one(alone, buffers, own)
             return only.unsqueeze(0)
         outputs: Tensor = vmap(one, in_dims=(0, 0, None if shared else 0))(
-            parameters, self.buffers, inputs
+            parameters, self.buffers, tensors
         )
         return outputs
 
 
-def _activate_dropouts(template: nn.Module, models: Sequence[nn.Module]) -> None:
-    """A dropout runs for all as soon as one model has a rate; a rate of 0 hides nothing."""
+def _template(models: Sequence[nn.Module]) -> nn.Module:
+    """The code of all models, ready to run them side by side."""
+    template = copy.deepcopy(models[0]).to("meta")
     for name, module in template.named_modules():
         if isinstance(module, Dropout):
+            # It runs for all as soon as one model has a rate; a rate of 0 hides nothing.
             module.active = any(model.get_submodule(name).active for model in models)
-
-
-def _require_same_shapes(models: Sequence[nn.Module]) -> None:
-    first = {name: tensor.shape for name, tensor in models[0].named_parameters()}
-    for index, model in enumerate(models):
-        shapes = {name: tensor.shape for name, tensor in model.named_parameters()}
-        for name in first.keys() | shapes.keys():
-            if first.get(name) != shapes.get(name):
-                raise InputError(
-                    f"models[{index}]: parameter {name!r} has shape {shapes.get(name)}, "
-                    f"expected {first.get(name)} as in models[0]: a fleet has one shape"
-                )
+        if hasattr(module, "vmapped"):
+            module.vmapped = len(models) > 1
+    return template

@@ -1,13 +1,11 @@
 """AdamW over a whole fleet, with every hyper-parameter its own per model."""
 
 import math
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from lengthwise.training.fleet import Fleet
-from lengthwise.training.hyperparameters import Hyperparameters, vector
 
 EPSILON = 1e-8
 
@@ -22,8 +20,8 @@ class FleetAdamW:
     Nothing of it reaches the others: every operation works row by row.
     """
 
-    def __init__(self, fleet: Fleet, members: Sequence[Hyperparameters], steps: int) -> None:
-        """Make the state for `steps` steps of training."""
+    def __init__(self, fleet: Fleet, steps: int) -> None:
+        """Make the state for `steps` steps of training with the fleet's hyper-parameters."""
         self.fleet = fleet
         self.steps = steps
         weights = fleet.weights
@@ -33,25 +31,24 @@ class FleetAdamW:
         self.diverged = torch.full((fleet.size,), -1, device=fleet.device)
         """The step at which each model diverged, or -1."""
 
-        def column(field: str) -> Tensor:
-            return vector(members, field, weights.dtype, fleet.device)
+        def column(field: str, dtype: torch.dtype = weights.dtype) -> Tensor:
+            values = [getattr(one, field) for one in fleet.hyperparameters]
+            return torch.tensor(values, dtype=dtype, device=fleet.device).unsqueeze(1)
 
         # The learning rate of each step is worked out in float64: it is cheap, and the same
         # wherever the model trains.
-        self._rate = vector(members, "learning_rate", torch.float64, fleet.device)
-        self._warmup = vector(members, "warmup", torch.float64, fleet.device)
-        self._final = vector(members, "final_rate", torch.float64, fleet.device)
-        self._betas = tuple(
-            vector(members, field, torch.float64, fleet.device) for field in ("beta1", "beta2")
-        )
+        self._rate = column("learning_rate", torch.float64)
+        self._warmup = column("warmup", torch.float64)
+        self._final = column("final_lr_fraction", torch.float64)
+        self._betas = tuple(column(field, torch.float64) for field in ("beta1", "beta2"))
         self._beta1, self._beta2 = column("beta1"), column("beta2")
-        self._clip = column("clip").masked_fill(column("clip") == 0, torch.inf)
+        self._clip = column("grad_clip").masked_fill(column("grad_clip") == 0, torch.inf)
         decayed = [
-            torch.full((shape.numel(),), float(len(shape) >= 2 and name not in fleet.undecayed))
+            torch.full((shape.numel(),), float(len(shape) >= 2 and name not in fleet.no_weight_decay))
             for name, shape in fleet.shapes.items()
         ]
         self._decay = column("weight_decay") * torch.cat(decayed).to(weights)
-        self._decays = any(member.weight_decay > 0 for member in members)
+        self._decays = any(one.weight_decay > 0 for one in fleet.hyperparameters)
 
     def learning_rate(self, step: int) -> Tensor:
         """The learning rate of every model at `step`, which counts from 0: `(models, 1)`."""

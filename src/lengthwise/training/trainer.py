@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 from lengthwise.averaging import BEMA
 from lengthwise.errors import InputError, require
+from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.randomness import address, at, below, bits, seeded
 from lengthwise.tasks import Batch, Task
 from lengthwise.training.devices import require_device
 from lengthwise.training.fleet import Fleet
-from lengthwise.training.hyperparameters import Hyperparameters
 from lengthwise.training.losses import FleetLoss, count_answers
 from lengthwise.training.optimizer import FleetAdamW
 
@@ -22,24 +22,32 @@ DRAW_AHEAD = 16
 
 def build_fleet(
     build: Callable[[Hyperparameters], nn.Module],
-    members: Sequence[Hyperparameters],
+    hyperparameters: Sequence[Hyperparameters],
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
     **settings: Any,
 ) -> Fleet:
-    """Build one model per member from the member's own random stream, and stack them.
+    """Build one model for each of `hyperparameters` from its own random stream, and stack them.
 
-    `settings` are those of `Fleet`.
+    Models of the same seed and trial get the same initial weights where they draw the same numbers;
+    a remedy draws from a stream of its own, so that it and its baseline start out equal.
 
-    Members of the same seed and trial get the same initial weights where their models draw the same
-    numbers; a norm draws none, so a remedy and its baseline start out equal.
+    Args:
+        build: Makes one model.
+        hyperparameters: What each model trains with.
+        device: Where to put the fleet.
+        dtype: Precision of the weights.
+        settings: Those of `Fleet`.
+
+    Raises:
+        InputError: The device is not here, or the models do not fit into one fleet.
     """
     require_device(str(device))
     models = []
-    for member in members:
-        with seeded(member.seed, member.trial, "weights"):
-            models.append(build(member).to(dtype))
-    return Fleet(models, device, **settings)
+    for one in hyperparameters:
+        with seeded(one.seed, one.trial, "weights"):
+            models.append(build(one).to(dtype))
+    return Fleet(models, hyperparameters, device, **settings)
 
 
 class Trainer:
@@ -49,61 +57,78 @@ class Trainer:
         self,
         fleet: Fleet,
         task: Task,
-        members: Sequence[Hyperparameters],
         *,
-        train_length: int,
+        max_train_length: int,
         batch: int,
         steps: int,
-        shortest: int | None = None,
+        min_train_length: int | None = None,
         accumulate: int = 1,
     ) -> None:
-        """Prepare `steps` steps on batches of `batch` inputs of up to `train_length`.
+        """Prepare a training.
 
-        With `shortest`, each step draws its length, from `shortest` to `train_length`, the same for
-        all models. Without it all inputs have `train_length`; a task that asks after every prefix
-        then still trains on all lengths up to it.
+        Args:
+            fleet: What to train, with its hyper-parameters.
+            task: What to train it on.
+            max_train_length: The longest input.
+            batch: Inputs per step.
+            steps: How many steps.
+            min_train_length: With it, each step draws its length from here to `max_train_length`,
+                the same for all models. Without it all inputs have `max_train_length`; a task that
+                asks after every prefix then still trains on all lengths up to it.
+            accumulate: In how many parts a batch goes through the models, whose gradients are
+                added: less memory, and the same step but for masks of dropout and random offsets,
+                which are drawn for each part.
 
-        With `accumulate`, a batch goes through the models in so many parts whose gradients are
-        added: less memory, and the same step but for masks of dropout and random offsets, which are
-        drawn for each part.
+        Raises:
+            InputError: A value is out of range.
         """
-        longest = task.lengths[-1]
-        require(train_length in task.lengths, "train_length", train_length, f"one of 1..{longest}")
-        if shortest is not None:
-            expected = f"one of 1..{train_length}, the longest"
-            require(1 <= shortest <= train_length, "shortest", shortest, expected)
+        shortest, longest = task.lengths[0], task.lengths[-1]
+        expected = f"one of {shortest}..{longest}"
+        require(max_train_length in task.lengths, "max_train_length", max_train_length, expected)
+        if min_train_length is not None:
+            fits = min_train_length in task.lengths and min_train_length <= max_train_length
+            expected = f"one of {shortest}..{max_train_length}, the longest"
+            require(fits, "min_train_length", min_train_length, expected)
         require(batch >= 1, "batch", batch, "at least 1")
         require(steps >= 1, "steps", steps, "at least 1")
         expected = f"a divisor of batch = {batch}"
         require(accumulate >= 1 and batch % accumulate == 0, "accumulate", accumulate, expected)
-        require(len(members) == fleet.size, "members", len(members), f"{fleet.size}, as the fleet")
         self.fleet = fleet
         self.task = task
-        self.train_length = train_length
-        self.shortest = train_length if shortest is None else shortest
+        self.max_train_length = max_train_length
+        self.min_train_length = max_train_length if min_train_length is None else min_train_length
         self.batch = batch
         self.accumulate = accumulate
         self.steps = steps
-        self.step = 0
-        """Steps done so far."""
+        self.steps_done = 0
         self.loss = torch.full((fleet.size,), torch.nan, device=fleet.device)
         """Loss of each model at the last step done."""
-        self.optimizer = FleetAdamW(fleet, members, steps)
-        self.average = fleet_average(fleet, members)
-        self._losses = FleetLoss(task, members, fleet.device)
-        keys = [address(member.seed, member.trial, "data") for member in members]
+        self.optimizer = FleetAdamW(fleet, steps)
+        self.average = fleet_average(fleet)
+        self._losses = FleetLoss(task, fleet.hyperparameters, fleet.device)
+        keys = [address(one.seed, one.trial, "data") for one in fleet.hyperparameters]
         self._data_keys = torch.tensor(keys, device=fleet.device)
-        self._ahead: tuple[int, Batch[Any]] | None = None
+        self._ahead: tuple[int, Batch] | None = None
 
     @property
     def diverged(self) -> Tensor:
         """The step at which each model diverged, or -1: `(models,)`."""
         return self.optimizer.diverged
 
-    def advance(self) -> None:
+    def run(self, after_step: Callable[["Trainer"], None] = lambda trainer: None) -> None:
+        """Do all steps that are left.
+
+        Args:
+            after_step: Called after every step; what it raises ends the training there.
+        """
+        while self.steps_done < self.steps:
+            self.step()
+            after_step(self)
+
+    def step(self) -> None:
         """Do one step."""
-        batch = self._batch(self.step)
-        answers = count_answers(batch.drawn)
+        batch = self._batch(self.steps_done)
+        answers = count_answers(batch.labels)
         gradient = None
         self.loss = torch.zeros_like(self.loss)
         for part in batch.parts(self.accumulate):
@@ -112,10 +137,10 @@ class Trainer:
             gradient = own if gradient is None else gradient.add_(own)
             self.loss += loss.detach()
         assert gradient is not None
-        self.optimizer.step(self.step, self.loss, gradient)
+        self.optimizer.step(self.steps_done, self.loss, gradient)
         if self.average is not None:
             self.average.update()
-        self.step += 1
+        self.steps_done += 1
 
     def state_dict(self) -> dict[str, Tensor]:
         """Everything that training needs to go on, as tensors under flat names."""
@@ -126,7 +151,7 @@ class Trainer:
             "optimizer/second": self.optimizer.second,
             "optimizer/diverged": self.optimizer.diverged,
             "loss": self.loss,
-            "step": torch.tensor(self.step),
+            "step": torch.tensor(self.steps_done),
         }
         if self.average is not None:
             state |= {f"average/{n}": tensor for n, tensor in self.average.state_dict().items()}
@@ -138,37 +163,37 @@ class Trainer:
         _require_same_tensors(own, state)
         for name, tensor in own.items():
             tensor.copy_(state[name])
-        self.step = int(state["step"])
+        self.steps_done = int(state["step"])
         if self.average is not None:
             names = (name for name in state if name.startswith("average/"))
             self.average.load_state_dict({name.partition("/")[2]: state[name] for name in names})
 
-    def _batch(self, step: int) -> Batch[Any]:
-        """The data of `step`: a function of the members' streams and `step` only."""
+    def _batch(self, step: int) -> Batch:
+        """The data of `step`: a function of the models' streams and `step` only."""
         first, ahead = self._ahead or (0, None)
-        if ahead is None or not first <= step < first + len(ahead.drawn):
+        if ahead is None or not first <= step < first + len(ahead.labels):
             first = step
             # Steps of different lengths cannot be drawn as one.
-            count = DRAW_AHEAD if self.shortest == self.train_length else 1
+            count = DRAW_AHEAD if self.min_train_length == self.max_train_length else 1
             steps = torch.arange(first, first + count, device=self.fleet.device)
             keys = at(self._data_keys, steps.unsqueeze(1))
             ahead = self.task.draw(keys, self._length(step), self.batch)
             ahead = ahead.to(self.fleet.weights.dtype)
             self._ahead = (first, ahead)
-        return ahead.step(step - first)
+        return ahead.at(step - first)
 
     def _length(self, step: int) -> int:
-        choices = self.train_length - self.shortest + 1
+        choices = self.max_train_length - self.min_train_length + 1
         word = bits(torch.tensor(address("length", step)), 1)
-        return self.shortest + int(below(word, choices))
+        return self.min_train_length + int(below(word, choices))
 
 
-def fleet_average(fleet: Fleet, members: Sequence[Hyperparameters]) -> BEMA | None:
+def fleet_average(fleet: Fleet) -> BEMA | None:
     """The averages of a fleet, with every power its own per model; None if none is asked for."""
 
     def columns(field: str) -> list[Tensor]:
-        powers = [getattr(member, field) for member in members]
-        require(len({len(own) for own in powers}) == 1, field, powers, "as many for every member")
+        powers = [getattr(one, field) for one in fleet.hyperparameters]
+        require(len({len(own) for own in powers}) == 1, field, powers, "as many for every model")
         return [torch.tensor(column, dtype=torch.float64) for column in zip(*powers, strict=True)]
 
     ema_powers, bias_powers = columns("ema_powers"), columns("bias_powers")

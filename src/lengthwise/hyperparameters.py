@@ -1,11 +1,9 @@
-"""What may differ from model to model within a fleet."""
+"""What may differ from model to model within a fleet. No torch: the command line shows it."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
-
-import torch
-from torch import Tensor
 
 from lengthwise.errors import require, require_name
 
@@ -29,20 +27,20 @@ class Hyperparameters:
     )
     beta1: float = setting(0.9, "Decay of the first moment.")
     beta2: float = setting(0.99, "Decay of the second moment.")
-    clip: float = setting(1.0, "Largest norm of the gradient; 0 switches clipping off.")
+    grad_clip: float = setting(1.0, "Largest norm of the gradient; 0 switches clipping off.")
     warmup: int = setting(100, "Steps over which the learning rate rises to its peak.")
-    final_rate: float = setting(
+    final_lr_fraction: float = setting(
         1.0, "Where a cosine takes the learning rate by the last step, as a part of its peak."
     )
-    loss: Literal["drawn", "exact"] = setting(
-        "drawn",
-        "Cross-entropy against the one token that was drawn, or the exact target distribution.",
+    loss: Literal["sampled", "soft"] = setting(
+        "sampled",
+        "Cross-entropy against the one answer that was drawn, or the exact target distribution.",
     )
-    dropout_embedding: float = setting(
+    embed_dropout: float = setting(
         0.0, "Dropout rate of the embedded tokens, with their positions."
     )
-    dropout_weights: float = setting(0.0, "Dropout rate of the attention weights.")
-    dropout_output: float = setting(
+    attention_dropout: float = setting(0.0, "Dropout rate of the attention weights.")
+    resid_dropout: float = setting(
         0.0, "Dropout rate of the attention output; in a GPT, of what the MLP adds as well."
     )
     ema_powers: tuple[float, ...] = setting(
@@ -57,19 +55,11 @@ class Hyperparameters:
             value = getattr(self, name)
             require(fits(value), name, value, expected)
 
-        check("learning_rate", lambda rate: 0 < rate < torch.inf, "a positive number")
-        check("weight_decay", lambda decay: 0 <= decay < torch.inf, "a number of at least 0")
-        check("clip", lambda norm: 0 <= norm < torch.inf, "a number of at least 0 (0: no clipping)")
+        check("learning_rate", lambda rate: 0 < rate < math.inf, "a positive number")
+        check("weight_decay", lambda decay: 0 <= decay < math.inf, "a number of at least 0")
+        check("grad_clip", lambda norm: 0 <= norm < math.inf, "a number of at least 0 (0: no clipping)")
         check("warmup", lambda steps: steps >= 0, "a number of steps, at least 0")
-        check("final_rate", lambda part: 0 <= part <= 1, "a part in [0, 1]")
-        for name in ("beta1", "beta2", "dropout_embedding", "dropout_weights", "dropout_output"):
+        check("final_lr_fraction", lambda part: 0 <= part <= 1, "a part in [0, 1]")
+        for name in ("beta1", "beta2", "embed_dropout", "attention_dropout", "resid_dropout"):
             check(name, lambda rate: 0 <= rate < 1, "a rate in [0, 1)")
-        require_name(self.loss, ("drawn", "exact"), "loss")
-
-
-def vector(
-    members: Sequence[Hyperparameters], name: str, dtype: torch.dtype, device: torch.device
-) -> Tensor:
-    """One hyper-parameter of all members as a column, `(models, 1)`."""
-    values = [getattr(member, name) for member in members]
-    return torch.tensor(values, dtype=dtype, device=device).unsqueeze(1)
+        require_name(self.loss, ("sampled", "soft"), "loss")

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from lengthwise.measures.attended import Moments
-from lengthwise.measures.by_length import Reading
+from lengthwise.measures.by_length import Measurement
 from lengthwise.models.set_reader import ReadOut, SetReader
 from lengthwise.randomness import address, at
-from lengthwise.tasks import Asked, SetTask
+from lengthwise.tasks import Lookup, SetTask
 
 BATCH = 256
 """The most sets that are read at once."""
@@ -24,9 +24,9 @@ LARGEST_WEIGHTS = 16
 
 
 @torch.no_grad()
-def measure_retrieval(
+def measure_sets(
     models: Sequence[SetReader], task: SetTask, inputs: Mapping[int, int], seed: int
-) -> Iterator[Reading]:
+) -> Iterator[Measurement]:
     """Measure models at every length of `inputs`, on as many sets as it says, the same for all.
 
     Attention is read over all heads alike; a measure ending in `_before` or `_after` is of the
@@ -34,15 +34,16 @@ def measure_retrieval(
     """
     for model in models:
         model.eval()
+    stochastic = models[0].attention.stochastic
     for length, count in inputs.items():
         sums: dict[str, Tensor] = {}
         moments = {
             place: Moments(len(models), models[0].attention.query.in_features)
             for place in ("before", "after")
         }
-        for asked, readers in read_sets(models, task, length, count, seed):
+        for lookup, readers in read_sets(models, task, length, count, seed):
             for number, read in enumerate(readers):
-                for name, values in _per_set(read, asked).items():
+                for name, values in _per_set(read, lookup, stochastic).items():
                     total = sums.setdefault(name, torch.zeros(len(models), dtype=torch.float64))
                     total[number] += values.to("cpu", torch.float64).sum()
                 moments["before"].add(number, read.before_norm)
@@ -51,13 +52,13 @@ def measure_retrieval(
         for place, moment in moments.items():
             readings |= {f"{name}_{place}": value for name, value in moment.readings().items()}
         for name, values in readings.items():
-            yield Reading(name, length, values, count, exact=False)
+            yield Measurement(name, length, values, count, exact=False)
 
 
 @torch.no_grad()
 def read_sets(
     models: Sequence[SetReader], task: SetTask, length: int, inputs: int, seed: int
-) -> Iterator[tuple[Asked, Iterator[ReadOut]]]:
+) -> Iterator[tuple[Lookup, Iterator[ReadOut]]]:
     """Let every model read the same `inputs` sets of `length` items, a batch at a time."""
     weight = models[0].item_encoder.weight
     stream = torch.tensor(address(seed, "test", length), device=weight.device)
@@ -65,8 +66,8 @@ def read_sets(
     for number, first in enumerate(range(0, inputs, batch)):
         key, count = at(stream, number), min(batch, inputs - first)
         parts = _parts(task, key, length, count, weight)
-        asked = task.draw_questions(key, length, count)
-        yield asked, _read_each(models, asked.query.to(weight.dtype), length, parts)
+        lookup = task.draw_lookups(key, length, count)
+        yield lookup, _read_each(models, lookup.query.to(weight.dtype), length, parts)
 
 
 @torch.no_grad()
@@ -94,13 +95,15 @@ def _parts(
     return lambda: held
 
 
-def _per_set(read: ReadOut, asked: Asked) -> dict[str, Tensor]:
+def _per_set(read: ReadOut, lookup: Lookup, stochastic: bool) -> dict[str, Tensor]:
     """Numbers per set, `(batch,)` or `(batch, heads)` averaged over heads."""
+    measures = {"accuracy": read.logits.argmax(-1) == lookup.label}
+    if not stochastic:  # entropies and shares mean nothing where weights are no probabilities
+        return measures
     weights = read.weights
-    right = asked.item.unsqueeze(-1).unsqueeze(-1).expand(*weights.shape[:-1], 1)
+    right = lookup.item.unsqueeze(-1).unsqueeze(-1).expand(*weights.shape[:-1], 1)
     largest = weights.topk(min(LARGEST_WEIGHTS, weights.shape[-1]), -1).values.mean(-2)
-    measures = {
-        "accuracy": read.logits.argmax(-1) == asked.answer,
+    measures |= {
         "entropy": torch.special.entr(weights).sum(-1).mean(-1),
         "largest_weight": largest[..., 0],
         "right_weight": weights.gather(-1, right).squeeze(-1).mean(-1),
