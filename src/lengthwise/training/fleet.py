@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from lengthwise.errors import InputError, require
+from lengthwise.errors import require
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.remedies import Dropout
 from lengthwise.training.alike import require_alike, require_no_generator

@@ -44,7 +44,9 @@ class FleetAdamW:
         self._beta1, self._beta2 = column("beta1"), column("beta2")
         self._clip = column("grad_clip").masked_fill(column("grad_clip") == 0, torch.inf)
         decayed = [
-            torch.full((shape.numel(),), float(len(shape) >= 2 and name not in fleet.no_weight_decay))
+            torch.full(
+                (shape.numel(),), float(len(shape) >= 2 and name not in fleet.no_weight_decay)
+            )
             for name, shape in fleet.shapes.items()
         ]
         self._decay = column("weight_decay") * torch.cat(decayed).to(weights)
