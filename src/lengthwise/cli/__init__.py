@@ -14,26 +14,7 @@ from lengthwise._version import __version__
 from lengthwise.errors import InputError, require_name
 
 COMMANDS = {
-    "train set-complement": (
-        "train",
-        "TrainSetComplement",
-        "Train a fleet of minimal transformers",
-    ),
-    "train argmax-retrieval": (
-        "train",
-        "TrainArgmaxRetrieval",
-        "Train set readers to find the item of the highest priority",
-    ),
-    "train dictionary-lookup": (
-        "train",
-        "TrainDictionaryLookup",
-        "Train set readers to look up the value of a key",
-    ),
-    "train othello": (
-        "train",
-        "TrainOthello",
-        "Train GPTs on the first moves of Othello games",
-    ),
+    "train": ("train", "command", "Train models on a task, and measure them at longer inputs"),
     "resume": ("resume", "Resume", "Go on with a run that was stopped"),
     "show": ("show", "Show", "Print what a run measured, and plot it"),
     "reproduce": ("reproduce", "Reproduce", "Test the claims of a paper and write a page about it"),
@@ -55,7 +36,7 @@ COMMANDS = {
         "Draw the board after some moves, and what a model expects",
     ),
 }
-"""Command: module in this folder, class in it, what it does."""
+"""Command: module in this folder, class in it or function that gives one, what it does."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,6 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"lengthwise: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever read the output has seen enough
+        sys.stderr.close()
+        return 0
     except OSError as error:  # a full disk, a folder without permission
         print(f"lengthwise: {error.strerror or error}: {error.filename or ''}", file=sys.stderr)
         return 2
@@ -97,6 +81,10 @@ def _run(name: str, arguments: list[str]) -> int:
 
     module, kind, _ = COMMANDS[name]
     command = getattr(importlib.import_module(f"lengthwise.cli.{module}"), kind)
+    if not isinstance(command, type):
+        command = command(arguments)
+        if command is None:
+            return 0
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):

@@ -50,16 +50,16 @@ class Certify:
         from lengthwise.errors import require
         from lengthwise.report.numbers import number
         from lengthwise.report.style import save
-        from lengthwise.runs import RunFolder, SetComplementRecipe
-        from lengthwise.runs.models import load_model
+        from lengthwise.runs import RunFolder, load_model
+        from lengthwise.tasks import SetComplement
         from lengthwise.theory import certify, fit_structure, measure_illegal_mass, read_tables
         from lengthwise.theory.picture import certificate_figure, certificate_table
 
         torch.set_num_threads(1)
         if self.path.is_dir():
-            task = RunFolder.open(self.path).recipe.name
-            require(task == SetComplementRecipe.name, "task", task,
-                    f"{SetComplementRecipe.name}, the only one with a certificate")  # fmt: skip
+            task = RunFolder.open(self.path).recipe.task
+            require(isinstance(task, SetComplement), "task", task.name,
+                    f"{SetComplement.name}, the only one with a certificate")  # fmt: skip
         figure = self.figure or self._figure_beside()
         keep = figure.exists() and not self.overwrite
         require(not keep or self.figure is None, "figure", str(figure),

@@ -156,9 +156,9 @@ class Show:
                 value = getattr(self, field)
                 require(value == unset, field, value, "none, as there is no --run")
             return 8 if self.board is None else self.board
-        from lengthwise.runs.othello_reading import othello_recipe
+        from lengthwise.runs.othello_reading import othello_run
 
-        board = othello_recipe(self.run_folder).board
+        board = othello_run(self.run_folder)[1].board
         expected = f"{board}, the board of {self.run_folder}"
         require(self.board in (None, board), "board", self.board, expected)
         return board

@@ -17,10 +17,8 @@ class Show:
     """The run folder."""
 
     measure: str | None = None
-    """What to show, by default tvd or accuracy. Set complement and Othello have tvd,
-    illegal_mass, argmax_illegal, kl and displacement; retrieval has accuracy, entropy,
-    largest_weight, right_weight and moments of the attention output such as
-    feature_variance_after."""
+    """What to show, by default tvd, or accuracy where there is no tvd; an unknown one lists those
+    that were measured."""
 
     plot: Path | None = None
     """A figure to write; its name ends in .png, .svg or .pdf."""
@@ -37,16 +35,15 @@ class Show:
         folder = RunFolder.open(self.run_folder)
         table = folder.table() if folder.finished else None
         measure = None if table is None else chosen_measure(table, self.measure)
-        version = folder.description["version"]
-        print(f"{folder.path}: {len(folder.members)} models, made by")
-        print(f"  {quoted(folder.description['command'])}")
-        print(f"  {', '.join(f'{name} {value}' for name, value in version.items())}")
+        print(f"{folder.path}: {len(folder.hyperparameters)} models, made by")
+        print(f"  {quoted(folder.command)}")
+        print(f"  {', '.join(f'{name} {value}' for name, value in folder.version.items())}")
         if table is None or measure is None:
             step = folder.newest_step()
             print(f"not finished: saved at step {step} of {folder.recipe.steps}")
-            print(f"go on with: lengthwise resume {folder.path}")
+            print(f"resume it with: lengthwise resume {folder.path}")
             return 0
-        train_length = folder.recipe.train_length
+        train_length = folder.recipe.max_train_length
         Console().print(summary_table(table, measure, train_length))
         if self.plot is not None:
             save(plot_run(table, measure, train_length), self.plot)

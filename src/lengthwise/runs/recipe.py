@@ -3,8 +3,8 @@
 import dataclasses
 import os
 import shutil
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import torch
@@ -26,14 +26,8 @@ Switch = Literal["auto", "yes", "no"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """Task, model with its remedies, training and tests. All defaults are ours."""
-
-    task: Task
-    """What is trained on."""
-
-    model: Model
-    """What is trained, with its remedies."""
+class Training:
+    """How models are trained and tested. All defaults are ours."""
 
     max_train_length: int
     """Longest input of training. Tests go beyond it."""
@@ -80,6 +74,17 @@ class Recipe:
     start_from: str | None = None
     """A run folder whose trained models these begin with, each with the one of its seed. Weights
     are taken over by name; those that only the new models have stay as they are drawn."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(Training):
+    """All that the models of a run share: task, model with its remedies, training and tests."""
+
+    task: Task
+    """What is trained on."""
+
+    model: Model
+    """What is trained, with its remedies."""
 
     def __post_init__(self) -> None:
         for name in ("batch", "accumulate", "steps", "test_inputs"):
@@ -227,7 +232,7 @@ def _with_weights(recipe: Recipe, fleet: Fleet, weights: Tensor | None) -> Fleet
     return other
 
 
-RECIPE_FIELDS = tuple(f.name for f in fields(Recipe) if f.name not in ("task", "model"))
+RECIPE_FIELDS = tuple(field.name for field in fields(Training))
 """What a recipe says beside its task and model."""
 
 
@@ -250,10 +255,15 @@ def recipe_for(task: Task | str, model: Model | str | None = None, **settings: A
     if isinstance(model, str):
         model = MODELS.get(model)()
         assert isinstance(model, Model)
+    return Recipe(task=task, model=model, **(default_training(task) | settings))
+
+
+def default_training(task: Task) -> dict[str, Any]:
+    """The fields of a recipe that a task has its own defaults for."""
     own = {name: value for name, value in task.defaults.items() if name in RECIPE_FIELDS}
     longest = task.lengths[-1]
     own["max_train_length"] = min(own.get("max_train_length", max(1, longest // 2)), longest)
-    return Recipe(task=task, model=model, **(own | settings))
+    return own
 
 
 def default_model(task: Task | type[Task]) -> str:
@@ -266,5 +276,5 @@ def default_model(task: Task | type[Task]) -> str:
 
 def default_hyperparameters(task: Task | type[Task]) -> Hyperparameters:
     """The hyper-parameters that a task is trained with."""
-    known = {f.name for f in fields(Hyperparameters)}
+    known = {field.name for field in fields(Hyperparameters)}
     return Hyperparameters(**{k: v for k, v in task.defaults.items() if k in known})

@@ -32,6 +32,7 @@ class Othello(TokenTask):
     prefixes = True
     defaults: ClassVar[Mapping[str, Any]] = {
         "model": "gpt",
+        "seeds": 1,
         "max_train_length": 29,
         "batch": 128,
         "steps": 10_000,

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 
 from lengthwise.errors import require
-from lengthwise.models import MinimalTransformer
+from lengthwise.hyperparameters import Hyperparameters
+from lengthwise.models import MinimalModel, MinimalTransformer
+from lengthwise.tasks import SetComplement
 from lengthwise.theory.structure import Structure
 
 
@@ -23,7 +25,7 @@ def minimal_model(vocab: int, strength: float = 5.0) -> MinimalTransformer:
     """
     require(vocab >= 3, "vocab", vocab, "at least 3")
     require(strength > 0, "strength", strength, "a positive number")
-    model = _blank(vocab, extra=0, value_width=vocab - 1)
+    model = _blank(vocab, extra_width=0, value_width=vocab - 1)
     ones = torch.ones(vocab, 1, dtype=torch.float64)
     # All columns but the first of an orthonormal basis that begins with the column of ones.
     basis = torch.linalg.qr(torch.cat([ones, torch.eye(vocab, dtype=torch.float64)], 1)).Q[:, 1:]
@@ -32,17 +34,17 @@ def minimal_model(vocab: int, strength: float = 5.0) -> MinimalTransformer:
 
 
 def balanced_model(
-    vocab: int, strength: float = 5.0, extra: int | None = None
+    vocab: int, strength: float = 5.0, extra_width: int | None = None
 ) -> MinimalTransformer:
     """A wider solution, balanced in the strictest grade: every displacement is exactly 2C/s.
 
     Args:
         vocab: Number of tokens v.
         strength: C.
-        extra: Width beyond v - 1, at least v + 1 (the default): exact balance asks for the width.
+        extra_width: Width beyond v - 1, at least v + 1 (the default): exact balance asks for the width.
     """
     require(strength > 0, "strength", strength, "a positive number")
-    return _displacing(vocab, strength, 2 * strength, extra)
+    return _displacing(vocab, strength, 2 * strength, extra_width)
 
 
 def unbalanced_model(vocab: int, x: float = 10.0, delta: float = 11.0) -> MinimalTransformer:
@@ -57,7 +59,7 @@ def unbalanced_model(vocab: int, x: float = 10.0, delta: float = 11.0) -> Minima
 
 
 def model_with_tables(
-    bias: Tensor, displacement: Tensor, extra: int | None = None
+    bias: Tensor, displacement: Tensor, extra_width: int | None = None
 ) -> MinimalTransformer:
     """A model with constant attention that has exactly these tables B and D.
 
@@ -65,12 +67,12 @@ def model_with_tables(
     unembedding reads B off the first and the second as it is: width 2v and value width v.
     """
     vocab = len(bias)
-    extra = vocab + 1 if extra is None else extra
-    require(extra >= vocab + 1, "extra", extra, f"at least {vocab + 1}: a width of 2 * vocab")
-    model = _blank(vocab, extra, value_width=vocab)
+    extra_width = vocab + 1 if extra_width is None else extra_width
+    require(extra_width >= vocab + 1, "extra_width", extra_width, f"at least {vocab + 1}: a width of 2 * vocab")
+    model = _blank(vocab, extra_width, value_width=vocab)
     identity = torch.eye(vocab, dtype=torch.float64)
     none = torch.zeros_like(identity)
-    rest = torch.zeros(vocab, extra - vocab - 1, dtype=torch.float64)
+    rest = torch.zeros(vocab, extra_width - vocab - 1, dtype=torch.float64)
     return _set(
         model,
         embedding=torch.cat([identity, none, rest], 1),
@@ -80,23 +82,29 @@ def model_with_tables(
     )
 
 
-def _displacing(vocab: int, x: float, delta: float, extra: int | None) -> MinimalTransformer:
+def _displacing(vocab: int, x: float, delta: float, extra_width: int | None) -> MinimalTransformer:
     zeros = torch.zeros(vocab, dtype=torch.float64)
     structure = Structure(x=zeros + x, delta=zeros + delta, kappa=zeros, w=zeros, p=zeros)
-    return model_with_tables(*structure.matrices(), extra)
+    return model_with_tables(*structure.matrices(), extra_width)
 
 
-def _blank(vocab: int, extra: int, value_width: int) -> MinimalTransformer:
-    return MinimalTransformer(
-        vocab, extra, "constant", key_width=1, value_width=value_width, pre_norm=False
-    ).to(torch.float64)
+def _blank(vocab: int, extra_width: int, value_width: int) -> MinimalTransformer:
+    shape = MinimalModel(
+        extra_width=extra_width,
+        key_width=1,
+        value_width=value_width,
+        pre_norm=False,
+        remedies=("constant",),
+    )
+    model = shape.build(SetComplement(vocab), Hyperparameters())
+    return model.to(torch.float64)
 
 
 @torch.no_grad()
 def _set(
     model: MinimalTransformer, embedding: Tensor, unembedding: Tensor, value: Tensor, output: Tensor
 ) -> MinimalTransformer:
-    """Write the weights, in the layout of their modules; constant attention asks no query."""
+    """Write the weights, in the layout of their modules; constant attention ignores queries."""
     model.embedding.weight.copy_(embedding)
     model.unembedding.weight.copy_(unembedding)
     model.attention.value.weight.copy_(value)

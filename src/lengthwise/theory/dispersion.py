@@ -5,8 +5,6 @@ from torch import Tensor
 
 from lengthwise.errors import require
 from lengthwise.models import Attention
-from lengthwise.remedies import Softmax
-from lengthwise.remedies.scores import DotProduct
 
 
 def weight_bounds(
@@ -49,30 +47,29 @@ def spread_bound(query_weight: Tensor, key_weight: Tensor, query: Tensor, keys: 
     return bound
 
 
-def attention_bounds(attention: Attention, reader: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
+def attention_bounds(attention: Attention, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
     """Bounds on every weight of an attention layer, from its matrices and the sizes of its inputs.
 
     No score is computed: spectral norms bound the spread, and the spread bounds the weights.
 
     Args:
         attention: Softmax over dot products, without positions.
-        reader: `(..., queries, width)`.
-        source: `(..., keys, width)`, all visible.
+        x: `(..., queries, width)`.
+        context: `(..., keys, width)`, all visible.
 
     Returns:
         The least and the greatest weight, each `(..., heads, queries)`.
     """
-    plain = isinstance(attention.score, DotProduct) and isinstance(attention.weigh, Softmax)
-    require(
-        plain and attention.positions is None, "attention", attention,
-        "softmax over dot products, without positions",
-    )  # fmt: skip
+    plain = attention.maps == 1 and not attention.acts(
+        "queries_keys", "scale", "bias", "scores", "weights"
+    )
+    require(plain, "attention", attention, "softmax over dot products, without positions")
     spreads = [
-        spread_bound(query_weight, key_weight, reader, source.unsqueeze(-3))
+        spread_bound(query_weight, key_weight, x, context.unsqueeze(-3))
         for query_weight, key_weight in zip(
             attention.query.weight.chunk(attention.heads),
             attention.key.weight.chunk(attention.heads),
             strict=True,
         )
     ]
-    return weight_bounds(torch.stack(spreads, dim=-2).detach(), source.shape[-2])
+    return weight_bounds(torch.stack(spreads, dim=-2).detach(), context.shape[-2])

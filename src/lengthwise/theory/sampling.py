@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.models import MinimalTransformer
+from lengthwise.remedies import Keys
 from lengthwise.randomness import address
 from lengthwise.tasks import SetComplement
 
@@ -97,12 +98,13 @@ def neighbours(tokens: Tensor, vocab: int) -> Tensor:
 
 def last_logits(model: MinimalTransformer, inputs: Tensor) -> Tensor:
     """Logits after the last token only, `(inputs, vocab)`: each input reads the vocabulary once."""
-    read = model.pre_norm(model.embedding.weight)
+    context = model.pre_norm(model.embedding.weight)
     pieces = []
     for part in inputs.split(CHUNK):
         last = part[:, -1]
-        visible = held_tokens(part, model.vocab).to(read.dtype).log().unsqueeze(1)
-        mixed = model.attention(read[last].unsqueeze(1), read, visible).squeeze(1)
+        log_count = held_tokens(part, model.vocab).to(context.dtype).log()
+        read = Keys(log_count[:, None, None])
+        mixed = model.attention(context[last].unsqueeze(1), context.unsqueeze(0), read).squeeze(1)
         pieces.append(model.unembedding(model.embedding.weight[last] + mixed))
     return torch.cat(pieces)
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from lengthwise.errors import InputError, require
 from lengthwise.models import MinimalTransformer
-from lengthwise.remedies import Softmax
+from lengthwise.remedies import Keys
 
 RANK_TOLERANCE = 1e-6
 """Singular values below this part of the largest one count as zero: float32 leaves no more."""
@@ -72,15 +72,17 @@ def read_tables(model: nn.Module) -> Tables:
 @torch.no_grad()
 def tables_of(model: MinimalTransformer) -> Tables:
     """The tables of a model that is in float64 already."""
-    read = model.pre_norm(model.embedding.weight)
-    attention = model.attention
-    require(not attention.score.needs_count, "model", type(attention.score).__name__,
-            "scores that do not depend on the number of tokens read")  # fmt: skip
+    context, attention = model.pre_norm(model.embedding.weight), model.attention
+    for one in (*model.remedies, *attention.remedies):
+        by_token = not one.positional and not one.acts("scale", "bias")
+        expected = "remedies whose scores depend on the two tokens alone"
+        require(by_token, "model with remedy", one.name, expected)
+    read = Keys(context.new_zeros(()))
     return Tables(
         bias=model.bias_matrix(),
         displacement=model.displacement_matrix(),
-        scores=attention.scores(read, read)[0],
-        linear=isinstance(attention.norm, nn.Identity) and isinstance(attention.weigh, Softmax),
+        scores=attention.scores(attention.products(context, context, read), read)[0],
+        linear=not attention.acts("weights", "mixed", "output"),
     )
 
 
