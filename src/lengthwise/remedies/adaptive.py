@@ -21,7 +21,9 @@ class Adaptive(Remedy):
 
     def weights(self, scores: Tensor, read: Keys) -> Tensor:
         """Weights `(..., heads, queries, keys)`."""
-        entropy = torch.special.entr(softmax(scores, read)).sum(-1, keepdim=True)
+        plain = softmax(scores, read)
+        # The slope of the entropy is infinite at 0, where hidden keys are.
+        entropy = torch.special.entr(plain.masked_fill(plain == 0, 1.0)).sum(-1, keepdim=True)
         factor = torch.zeros_like(entropy)
         for coefficient in self.POLYNOMIAL:
             factor = factor * entropy + coefficient

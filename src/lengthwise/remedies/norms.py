@@ -36,8 +36,10 @@ class Norm(Remedy):
         return f"the norm {self.place} W_O"
 
     def acts(self, *hooks: str) -> bool:
-        """Only at its place."""
-        return ("mixed" if self.place == "before" else "output") in hooks
+        """As a norm, only at its place."""
+        place = "mixed" if self.place == "before" else "output"
+        others = [hook for hook in hooks if hook not in ("mixed", "output")]
+        return place in hooks or super().acts(*others)
 
     def mixed(self, heads: Tensor) -> Tensor:
         """Norm the values of all heads together."""
