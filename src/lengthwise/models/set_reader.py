@@ -115,8 +115,8 @@ class SetReader(nn.Module):
     def read(self, query: Tensor, length: int, parts: Callable[[], Iterable[Tensor]]) -> "ReadOut":
         """Read a set in parts, so that memory stays bounded at any number of items.
 
-        Softmax is kept running from part to part. Weights that need all scores at once (those of
-        any remedy) read the parts a second time.
+        Softmax is kept running from part to part. Remedies that treat scores or weights may need
+        all of them at once, so with them the parts are read a second time.
 
         Args:
             query: `(batch, query features)`.
@@ -133,13 +133,13 @@ class SetReader(nn.Module):
         encoded = self._encoded(query)
         read = self._read(encoded, length)
         folded = self._folded(encoded, read)
-        running = attention.maps == 1 and not attention.acts("weights")
+        running = attention.maps == 1 and not attention.acts(*_BY_SCORES)
         top = folded.new_full((*folded.shape[:-1], 1), -torch.inf)
         total, mixed = torch.zeros_like(top), torch.zeros_like(folded)
         pieces = []
         for items in parts():
             features = self._features(items)
-            scores = self._scores(folded, features, read)
+            scores = folded @ features.transpose(-1, -2)
             pieces.append(scores)
             if running:
                 higher = torch.maximum(top, scores.amax(-1, keepdim=True))
@@ -147,7 +147,7 @@ class SetReader(nn.Module):
                 total = total * shrunk + weights.sum(-1, keepdim=True)
                 mixed = mixed * shrunk + weights @ features
                 top = higher
-        scores = torch.cat(pieces, -1)
+        scores = attention.scores(torch.cat(pieces, -1).unsqueeze(-2), read).squeeze(-2)
         weights = self._weights(scores, read)
         if running:
             mixed = mixed / total
