@@ -256,6 +256,8 @@ class GPTModel(Model):
     ) -> GPT:
         """An untrained GPT."""
         assert isinstance(task, TokenTask)
+        expected = f"True: {task.name!r} asks after every prefix, and what follows is the answer"
+        require(self.causal or not task.prefixes, "causal", self.causal, expected)
         return GPT(
             task.vocab,
             task.max_position,
