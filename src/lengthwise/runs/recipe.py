@@ -209,6 +209,10 @@ class Recipe(Training):
     def _on_gpu(self) -> bool:
         return torch.device(self.device).type == "cuda"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Recipe":
+        """Itself: nothing of it changes, and models that know it are copied often."""
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         """To other processes a recipe travels as JSON, with the user's files in it."""
         from lengthwise.runs.description import recipe_from_json, recipe_to_json
