@@ -20,7 +20,9 @@ STEPS = 100
 def many_fleets(folder: Path, steps: int = STEPS) -> Path:
     """The small space with so many shapes that a search has some twenty fleets."""
     path = space_file(folder, steps)
-    path.write_text(path.read_text().replace('"vocab": 6,', '"vocab": 6, "extra": Choice(0, 1, 2, 3),'))
+    path.write_text(
+        path.read_text().replace('"vocab": 6,', '"vocab": 6, "extra": Choice(0, 1, 2, 3),')
+    )
     return path
 
 

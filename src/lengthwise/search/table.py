@@ -53,7 +53,8 @@ def trial_numbers(files: Sequence[Path]) -> set[int]:
     if not files:
         return set()
     _require_whole(files)
-    found = polars.read_parquet(list(files), columns=["trial"], include_file_paths="file").unique()
+    scanned = polars.scan_parquet(list(files), include_file_paths="file")
+    found = scanned.select("trial", "file").unique().collect()
     for number, file in found.filter(polars.col("trial").is_duplicated()).rows():
         raise InputError(f"{file}: trial {number} is recorded twice: remove the file")
     return set(found["trial"])
