@@ -7,6 +7,7 @@ AdamW, three EMAs by foreach operations, and the same measures of the same 13 se
 process per core and one thread each for both; the peer runs before and after ours.
 """
 
+import io
 import math
 import multiprocessing
 import os
@@ -16,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars
 import torch
 from _harness import Comparison, arguments, report
 from torch import Tensor, nn
@@ -27,7 +29,6 @@ from lengthwise.search import LocalExecutor, SearchFolder, Space, search
 from lengthwise.search.distributions import Choice, LogUniform, Sometimes
 from lengthwise.search.executors import Done
 from lengthwise.search.packing import Chunk, pack
-from lengthwise.search.records import Layout, decode, encode
 from lengthwise.search.set_complement import set_complement_space
 from lengthwise.search.space import Trial
 from lengthwise.search.work import Work
@@ -38,6 +39,8 @@ EVERY_CHUNK = 9
 """Every ninth fleet of the search, from the longest to the shortest."""
 PEER_TRIALS = 64
 TABLE_TRIALS = 100_000
+FLEET = 32
+"""Trials per chunk of that table, about as many as the default search has."""
 WORKERS = len(os.sched_getaffinity(0))
 
 
@@ -187,52 +190,46 @@ def peer_seconds(numbers: Sequence[int]) -> float:
         return max(pool.map(optuna_process, shares, chunksize=1))
 
 
+def like(content: bytes, trials: Sequence[int]) -> bytes:
+    """The file of a chunk of some trials, all of which gave what the first one of `content` did."""
+    chunk = polars.read_parquet(content)
+    one = chunk.filter(polars.col("trial") == chunk["trial"][0]).drop("trial")
+    numbers = polars.DataFrame({"trial": list(trials)})
+    made = io.BytesIO()
+    numbers.join(one, how="cross").write_parquet(made)
+    return made.getvalue()
+
+
 class Replay:
-    """An executor that hands out what was trained before: what is left is bookkeeping."""
+    """An executor that hands out what was made before: what is left is bookkeeping."""
 
     name = "replay"
 
-    def __init__(self, results: Sequence[Done]) -> None:
-        self.results = {number: r for done in results for number, r in _by_trial(done)}
+    def __init__(self, content: bytes, chunks: Sequence[Chunk]) -> None:
+        self.results = {chunk: Done(chunk, like(content, chunk.trials)) for chunk in chunks}
 
     def run(self, work: Work, chunks: Sequence[Chunk]) -> Iterator[Done | None]:
         """Yield every chunk at once."""
         for chunk in chunks:
-            yield Done(chunk, [self.results[number] for number in chunk.trials])
+            yield self.results[chunk]
 
 
-def _by_trial(done: Done) -> Iterator[tuple[int, bytes]]:
-    return zip(done.chunk.trials, done.records, strict=True)
-
-
-def bookkeeping_seconds(record: bytes) -> float:
+def bookkeeping_seconds(content: bytes) -> float:
     """What a trial costs beside its training: drawing, packing, recording, the best so far."""
     count = 1000
-    (decoded,) = decode([record])
-    results = [
-        Done(Chunk((n,), 1), [encode(decoded.trials[0] | {"trial": n}, decoded.layout,
-                                     decoded.readings[0])])
-        for n in range(count)
-    ]  # fmt: skip
+    replay = Replay(content, pack(set_complement_space(), SEED, range(count)))
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        search(set_complement_space(), count, Path(folder) / "search", executor=Replay(results))
+        search(set_complement_space(), count, Path(folder) / "search", executor=replay)
         return (time.perf_counter() - start) / count
 
 
-def seconds_to_open(record: bytes) -> float:
+def seconds_to_open(content: bytes) -> float:
     """How long a table of many trials takes to open."""
-    (decoded,) = decode([record])
-    layout: Layout = decoded.layout
     with tempfile.TemporaryDirectory() as name:
         folder = SearchFolder.create_or_open(Path(name) / "s", set_complement_space(), SEED, [])
-        writer = folder.writer()
-        for start in range(0, TABLE_TRIALS, 1000):
-            writer.append([
-                encode(decoded.trials[0] | {"trial": number}, layout, decoded.readings[0])
-                for number in range(start, start + 1000)
-            ])  # fmt: skip
-        writer.close()
+        for start in range(0, TABLE_TRIALS, FLEET):
+            folder.add(like(content, range(start, min(start + FLEET, TABLE_TRIALS))))
         begun = time.perf_counter()
         table = folder.table()
         taken = time.perf_counter() - begun
@@ -253,11 +250,11 @@ def main() -> int:
     ours = time.perf_counter() - start
     after = peer_seconds(sample[1::2])
     per_trial = {"search": ours / len(numbers), "optuna": (before + after) / len(sample)}
-    record = results[0].records[0]
+    content = results[0].content
     training = WORKERS * per_trial["search"]
     print(f"ours: {3600 / per_trial['search']:.0f} trials per hour ({len(numbers)} trained)")
     print(f"Optuna: {3600 / per_trial['optuna']:.0f} trials per hour ({len(sample)} trained)")
-    opening = seconds_to_open(record)
+    opening = seconds_to_open(content)
     comparisons = [
         Comparison(
             "trials per hour, search / Optuna one by one",
@@ -266,7 +263,7 @@ def main() -> int:
         ),
         Comparison(
             "bookkeeping / training of a trial, in %",
-            100 * bookkeeping_seconds(record) / training,
+            100 * bookkeeping_seconds(content) / training,
             1.0,
             "at most",
         ),

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import polars
 import pytest
-from search.small import TEXT, space_file
+from search.small import TEXT, Inline, space_file
 
 from lengthwise.cli import main
-from lengthwise.search import SearchFolder
+from lengthwise.cli.terminal import progress_display
+from lengthwise.progress import Progress
+from lengthwise.search import SearchFolder, load_space, search
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +37,14 @@ def test_a_search_from_start_to_status(searched: Path, capsys: pytest.CaptureFix
     assert "6/6 trials" in captured.err, "plain lines where the output is not a terminal"
     assert main(["search", "status", str(out), "--top", "2"]) == 0
     status = capsys.readouterr().out
-    assert "6 of 6 trials, seed 0, 1 shards" in status
+    assert f"6 of 6 trials, seed 0, {len(SearchFolder.open(out).files())} fleets" in status
     assert "0 diverged" in status
     assert "learning_rate" in status
+    assert "least tvd_beyond" in status
+    assert main(["search", "status", str(out), "--objective", "kl_within"]) == 0
+    assert "least kl_within" in capsys.readouterr().out
+    assert main(["search", "status", str(out), "--objective", "kl_witin"]) == 2
+    assert "did you mean 'kl_within'" in capsys.readouterr().err
 
 
 def test_status_of_an_unfinished_search(searched: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +89,7 @@ def test_bad_spaces(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     text, message = BAD_SPACES[name]
-    Path(name).write_text(text.replace("{steps}", "12"))
+    Path(name).write_text(text.format(steps=12))
     assert main(["search", "set-complement", "--space", name]) == 2
     error = capsys.readouterr().err
     assert message in error
@@ -138,24 +145,43 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
     def limit() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000))
 
     out = tmp_path / "out"
     command = [
         sys.executable, "-m", "lengthwise", "search", "set-complement", "--workers", "1",
-        "--space", str(space_file(tmp_path)), "--trials", "20", "--out", str(out),
+        "--space", str(space_file(tmp_path)), "--out", str(out), "--trials",
     ]  # fmt: skip
+    search(load_space(space_file(tmp_path)), 4, out, executor=Inline())
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     full = subprocess.run(
-        command, capture_output=True, text=True, preexec_fn=limit, env=environment
+        [*command, "20"], capture_output=True, text=True, preexec_fn=limit, env=environment
     )
     assert full.returncode == 2, full.stderr
     message = full.stderr.strip().splitlines()[-1]
-    assert "cannot write to" in message
-    assert "the same command goes on from them" in message
+    assert "cannot write" in message
+    assert "nothing that was there before is lost" in message
     assert "Traceback" not in full.stderr
-    before = len(SearchFolder.open(out).records())
-    assert 0 < before < 20
-    again = subprocess.run(command, capture_output=True, text=True)
+    assert SearchFolder.open(out).done() == set(range(4))
+    again = subprocess.run([*command, "20"], capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
-    assert len(SearchFolder.open(out).records()) == 20
+    assert SearchFolder.open(out).done() == set(range(20))
+
+
+def test_progress_says_what_it_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    from lengthwise.runs import Progress as RunProgress
+
+    with progress_display() as report:
+        for done in (0, 5, 10):
+            report(Progress("search", done, 10, "trials", "best 0.1000 (trial 3)", "minute", 75.0))
+        report(Progress("othello", 1, 2, "games"))
+        report(RunProgress("mine", 3, 9, 0.25, 1))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(",")[0] for line in lines] == [
+        "search: 0/10 trials", "search: 10/10 trials", "othello: 1/2 games", "mine: 3/9 steps",
+    ]  # fmt: skip
+    assert "trials per minute, 1:15 left" in lines[0]
+    assert "left" not in lines[1], "it is over"
+    assert "games/s" in lines[2]
+    assert "loss 0.2500, 1 diverged" in lines[3]
+    assert "steps/s" in lines[3]

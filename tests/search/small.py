@@ -15,17 +15,18 @@ from lengthwise.runs import SetComplementRecipe
 from lengthwise.search import Choice, LogUniform, Sometimes, Space, Uniform
 
 space = Space(
-    SetComplementRecipe,
+    SetComplementRecipe(extra=1),
+    {{
+        "vocab": 6,
+        "train_length": Choice(2, 3),
+        "norm": Choice("none", "layernorm"),
+        "steps": {steps},
+        "batch": 4,
+        "test_inputs": 20,
+        "learning_rate": LogUniform(1e-3, 1e-1),
+        "dropout_weights": Sometimes(Uniform(0.0, 0.5)),
+    }},
     twins=("norm", "dropout_weights"),
-    vocab=6,
-    train_length=Choice(2, 3),
-    extra=1,
-    norm=Choice("none", "layernorm"),
-    steps={steps},
-    batch=4,
-    test_inputs=20,
-    learning_rate=LogUniform(1e-3, 1e-1),
-    dropout_weights=Sometimes(Uniform(0.0, 0.5)),
 )
 """
 
@@ -37,12 +38,11 @@ def space_file(folder: Path, steps: int = 12) -> Path:
     return path
 
 
-def small_space(**changes: object) -> Space:
+def small_space(objective: str = "tvd_beyond", **changes: object) -> Space:
     """The small space as an object, with some of its hyper-parameters changed."""
     settings: dict[str, object] = {
         "vocab": 6,
         "train_length": Choice(2, 3),
-        "extra": 1,
         "norm": Choice("none", "layernorm"),
         "steps": 12,
         "batch": 4,
@@ -50,7 +50,9 @@ def small_space(**changes: object) -> Space:
         "learning_rate": LogUniform(1e-3, 1e-1),
         "dropout_weights": Sometimes(Uniform(0.0, 0.5)),
     }
-    return Space(SetComplementRecipe, twins=("norm", "dropout_weights"), **(settings | changes))
+    twins = ("norm", "dropout_weights")
+    recipe = SetComplementRecipe(extra=1)
+    return Space(recipe, settings | changes, twins=twins, objective=objective)
 
 
 class Inline:

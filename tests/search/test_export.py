@@ -27,17 +27,21 @@ optuna = pytest.importorskip("optuna")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> SearchFolder:
     """A space with every kind of distribution, and one trial that diverges for sure."""
+    recipe = SetComplementRecipe(vocab=6, train_length=3, steps=5, batch=4, test_inputs=20)
     space = Space(
-        SetComplementRecipe,
-        vocab=6, train_length=3, steps=5, batch=4, test_inputs=20, clip=0.0, warmup=0,
-        extra=Integers(0, 2),
-        norm=Choice("none", "layernorm"),
-        norm_place=When("norm", "layernorm", Choice("before", "after"), otherwise="after"),
-        learning_rate=Choice(1e-3, 1e30),
-        weight_decay=Sometimes(LogUniform(1e-3, 1.0)),
-        beta2=Uniform(0.9, 0.99),
-        ema_powers=Choice((0.5,), (0.9,)),
-    )  # fmt: skip
+        recipe,
+        {
+            "clip": 0.0,
+            "warmup": 0,
+            "extra": Integers(0, 2),
+            "norm": Choice("none", "layernorm"),
+            "norm_place": When("norm", "layernorm", Choice("before", "after"), otherwise="after"),
+            "learning_rate": Choice(1e-3, 1e30),
+            "weight_decay": Sometimes(LogUniform(1e-3, 1.0)),
+            "beta2": Uniform(0.9, 0.99),
+            "ema_powers": Choice((0.5,), (0.9,)),
+        },
+    )
     return search(space, 12, tmp_path_factory.mktemp("export") / "s", executor=Inline())
 
 

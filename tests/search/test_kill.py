@@ -20,7 +20,9 @@ STEPS = 100
 def many_fleets(folder: Path, steps: int = STEPS) -> Path:
     """The small space with so many shapes that a search has some twenty fleets."""
     path = space_file(folder, steps)
-    path.write_text(path.read_text().replace("extra=1", "extra=Choice(0, 1, 2, 3)"))
+    path.write_text(
+        path.read_text().replace('"vocab": 6,', '"vocab": 6, "extra": Choice(0, 1, 2, 3),')
+    )
     return path
 
 
@@ -93,7 +95,8 @@ def kill_often(tmp_path: Path, kills: int) -> None:
     last = subprocess.run(command(tmp_path, out), capture_output=True, text=True)
     assert last.returncode == 0, last.stderr
     folder = SearchFolder.open(out)
-    assert len(folder.records()) == TRIALS, "exactly the asked number, none twice"
+    assert folder.done() == set(range(TRIALS))
+    assert len(folder.table()) == 3 * TRIALS, "exactly the asked number, none twice"
     space = load_space(many_fleets(tmp_path))
     whole = search(space, TRIALS, tmp_path / "whole", executor=Inline())
     assert folder.table().equals(whole.table())

@@ -1,7 +1,7 @@
 import multiprocessing
 
 import pytest
-from conformance.executor import SPACE, ExecutorConformance
+from search.executor import SPACE, ExecutorConformance
 from search.small import Inline
 
 from lengthwise.errors import InputError
@@ -46,7 +46,7 @@ class Deadly(ModuleRecipe):
     def model(self, member):
         os._exit(9)
 
-space = Space(Deadly, learning_rate=LogUniform(1e-3, 1e-1))
+space = Space(Deadly(), {"learning_rate": LogUniform(1e-3, 1e-1)})
 """
 
 

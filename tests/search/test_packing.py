@@ -6,11 +6,24 @@ from search.small import small_space
 
 from lengthwise.search import Choice
 from lengthwise.search.packing import MOST_MODEL_STEPS, MOST_MODELS, most_models, pack
-from lengthwise.search.records import decode
+from lengthwise.search.recipes import pack_key
 from lengthwise.search.set_complement import set_complement_space
+from lengthwise.search.table import read_content
 from lengthwise.search.work import Work
+from lengthwise.training import Hyperparameters
+
+MEASURES = ("tvd", "illegal_mass", "argmax_illegal", "kl", "displacement")
 
 SPACE = small_space(steps=Choice(12, 3000), ema_powers=Choice((0.5,), (0.5, 0.9)))
+
+
+def readings(content: bytes) -> dict[int, np.ndarray]:
+    """What was measured, by trial: weights, lengths and measures."""
+    table = read_content(content, ["trial", *MEASURES])
+    return {
+        number: np.stack([np.array(rows[name].to_list()) for name in MEASURES], -1)
+        for (number,), rows in table.group_by("trial")
+    }  # type: ignore[misc]
 
 
 @settings(max_examples=8)
@@ -56,15 +69,12 @@ def test_the_result_does_not_depend_on_the_packing() -> None:
     }
     found: dict[str, dict[int, np.ndarray]] = {}
     for name, fleets in packings.items():
-        records = [record for fleet in fleets for record in work.do(fleet)]
-        found[name] = {
-            trial["trial"]: readings
-            for group in decode(records)
-            for trial, readings in zip(group.trials, group.readings, strict=True)
-        }
+        found[name] = {}
+        for fleet in fleets:
+            found[name] |= readings(work.do(fleet))
     for name in ("alone", "mixed"):
-        for number, readings in found[name].items():
-            np.testing.assert_allclose(readings, found["together"][number], atol=1e-4)
+        for number, values in found[name].items():
+            np.testing.assert_allclose(values, found["together"][number], atol=1e-4)
 
 
 def test_trials_with_and_without_dropout_by_place_may_share_a_fleet() -> None:
@@ -73,13 +83,22 @@ def test_trials_with_and_without_dropout_by_place_may_share_a_fleet() -> None:
     trials = [space.trial(4, number) for number in range(40)]
     same = [t.number for t in trials if t.recipe == trials[0].recipe]
     assert len({space.trial(4, n).member.dropout_weights > 0 for n in same}) == 2
-    (whole,) = decode(work.do(same))
-    for place in (0, 1, -1):
-        (alone,) = decode(work.do([same[place]]))
-        np.testing.assert_allclose(alone.readings[0], whole.readings[place], atol=1e-4)
+    whole = readings(work.do(same))
+    for number in (same[0], same[1], same[-1]):
+        alone = readings(work.do([number]))
+        np.testing.assert_allclose(alone[number], whole[number], atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_two_seeds_give_two_searches(seed: int) -> None:
-    (mine,), (other,) = (decode(Work(small_space(), s).do([0])) for s in (seed, seed + 1))
-    assert not np.array_equal(mine.readings, other.readings)
+    mine, other = (readings(Work(small_space(), s).do([0])) for s in (seed, seed + 1))
+    assert not np.array_equal(mine[0], other[0])
+
+
+def test_a_recipe_may_say_what_belongs_together() -> None:
+    class Picky:
+        def pack_key(self, hyperparameters: Hyperparameters) -> float:
+            return hyperparameters.learning_rate
+
+    assert pack_key(Picky(), Hyperparameters(learning_rate=0.5)) == 0.5  # type: ignore[arg-type]
+    assert pack_key(object(), Hyperparameters()) is None  # type: ignore[arg-type]

@@ -11,9 +11,9 @@ import pytest
 from search.small import Inline, small_space
 
 from lengthwise.errors import InputError
-from lengthwise.search import LocalExecutor, SearchFolder, search
-from lengthwise.search.run import Progress, best
-from lengthwise.search.shards import HEADER
+from lengthwise.progress import Progress
+from lengthwise.search import Choice, LocalExecutor, SearchFolder, search
+from lengthwise.search.objective import ranked
 
 TRIALS = 14
 
@@ -55,8 +55,8 @@ def test_a_finished_search_stays_as_it_is(copy: Path) -> None:
     told: list[Progress] = []
     search(small_space(), TRIALS, copy, report=told.append)
     assert before == {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
-    assert told[-1].done == told[-1].trials == TRIALS
-    assert told[-1].best is not None
+    assert told[-1].done == told[-1].total == TRIALS
+    assert told[-1].detail.startswith("best 0.")
 
 
 def test_more_trials_extend_it(copy: Path, finished: SearchFolder) -> None:
@@ -70,31 +70,48 @@ def test_more_trials_extend_it(copy: Path, finished: SearchFolder) -> None:
         search(small_space(), 3, copy)
 
 
-@pytest.mark.parametrize("place", ["in the first fleet", "at the end"])
-def test_a_torn_record_is_run_again(copy: Path, finished: SearchFolder, place: str) -> None:
-    (shard,) = finished.shards()
-    torn = copy / "shards" / shard.name
-    content = torn.read_bytes()
-    first = HEADER + len(finished.records()[0])
-    torn.write_bytes(content[: first + 5] if place == "in the first fleet" else content[:-5])
-    left = len(SearchFolder.open(copy).done())
-    assert left == (1 if place == "in the first fleet" else TRIALS - 1)
-    folder = search(small_space(), TRIALS, copy, executor=Inline())
-    assert len(folder.records()) == TRIALS, "none twice"
-    assert folder.table().equals(finished.table()), "bit for bit: the same fleet trained again"
-    assert len(folder.shards()) == 2
+def test_a_chunk_that_is_missing_is_run_again(copy: Path, finished: SearchFolder) -> None:
+    folder = SearchFolder.open(copy)
+    lost = folder.files()[1]
+    content = lost.read_bytes()
+    lost.unlink()
+    (lost.parent / f".{lost.name}.x7f").write_bytes(content[:100])  # a write that a kill cut short
+    assert 0 < len(folder.done()) < TRIALS
+    search(small_space(), TRIALS, copy, executor=Inline())
+    assert lost.read_bytes() == content, "bit for bit: the same fleet trained again"
+    assert folder.table().equals(finished.table())
 
 
-def test_a_damaged_shard_is_named_and_nothing_is_run(copy: Path) -> None:
-    (shard,) = SearchFolder.open(copy).shards()
-    content = bytearray(shard.read_bytes())
+@pytest.mark.parametrize("harm", ["a flipped bit", "cut short", "empty"])
+def test_a_damaged_chunk_is_named_and_nothing_is_run(copy: Path, harm: str) -> None:
+    folder = SearchFolder.open(copy)
+    chunk = folder.files()[1]
+    content = bytearray(chunk.read_bytes())
     content[len(content) // 2] ^= 0x10
-    shard.write_bytes(content)
-    for use in (lambda: search(small_space(), TRIALS, copy), SearchFolder.open(copy).table):
-        with pytest.raises(InputError, match=f"{shard.name} is damaged"):
+    harmed = {"a flipped bit": content, "cut short": content[:-5], "empty": b""}
+    chunk.write_bytes(harmed[harm])
+    for use in (lambda: search(small_space(), TRIALS, copy), folder.table, folder.by_length):
+        with pytest.raises(InputError, match=f"{chunk.name} is damaged: .* move the file away"):
             use()
-    shard.rename(copy / "damaged")
+    chunk.rename(copy / "damaged")
     assert search(small_space(), TRIALS, copy, executor=Inline()).done() == set(range(TRIALS))
+
+
+def test_a_trial_that_is_there_twice_is_named(copy: Path) -> None:
+    folder = SearchFolder.open(copy)
+    chunk = folder.files()[0]
+    shutil.copy(chunk, chunk.with_name(f"copy-{chunk.name.partition('-')[2]}"))
+    with pytest.raises(InputError, match=r"chunks/.*: trial \d+ is recorded twice"):
+        folder.done()
+
+
+def test_other_tools_read_the_chunks_as_one_table(finished: SearchFolder) -> None:
+    read = polars.read_parquet(finished.path / "chunks" / "*.parquet")
+    table = finished.table()
+    assert read.sort("trial", maintain_order=True).select(table.columns).equals(table)
+    one = read.row(0, named=True)
+    assert one["length"] == [1, 2, 3, 4, 5]
+    assert len(one["tvd"]) == 5
 
 
 @pytest.mark.parametrize(
@@ -127,8 +144,6 @@ def test_folders_that_hold_something_else_are_left_alone(tmp_path: Path) -> None
 
 
 def test_a_bad_space_writes_nothing(tmp_path: Path) -> None:
-    from lengthwise.search import Choice
-
     with pytest.raises(InputError, match="train_length"):
         search(small_space(train_length=Choice(17, 18)), 2, tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -148,7 +163,7 @@ def test_one_that_diverges_is_a_result(tmp_path: Path) -> None:
     table = search(space, 2, tmp_path / "wild", executor=Inline()).table()
     assert table["trial"].n_unique() == 2
     assert (table["diverged"] >= 0).all()
-    assert best(table) is None
+    assert ranked(table, "tvd_beyond").is_empty()
 
 
 def test_a_worker_that_is_killed_is_replaced(copy: Path, tmp_path: Path) -> None:
@@ -166,7 +181,6 @@ def test_a_worker_that_is_killed_is_replaced(copy: Path, tmp_path: Path) -> None
     folder = search(space, 4, out, executor=LocalExecutor(2), report=report)
     whole = search(space, 4, tmp_path / "whole", executor=Inline())
     assert len(told) > 3
-    assert len(folder.records()) == 4
     assert folder.table().equals(whole.table())
 
 
@@ -185,10 +199,27 @@ def _children() -> list[int]:
     return found
 
 
-def test_the_best_is_the_least(finished: SearchFolder) -> None:
+@pytest.mark.parametrize("objective", ["tvd_beyond", "kl_within"])
+def test_the_best_is_the_least(finished: SearchFolder, objective: str) -> None:
     table = finished.table()
-    found = best(table)
-    assert found is not None
-    assert found.value == table["tvd_beyond"].min()
-    row = table.filter(polars.col("tvd_beyond") == found.value).row(0, named=True)
-    assert row["trial"] == found.trial
+    best = ranked(table, objective)
+    assert best[objective].is_sorted()
+    assert best[objective][0] == table[objective].min()
+    least = table.group_by("trial").agg(polars.col(objective).min()).sort(objective)
+    assert best[objective].to_list() == least[objective].to_list()
+
+
+def test_of_accuracy_the_best_is_the_greatest(finished: SearchFolder) -> None:
+    table = finished.table().with_columns(accuracy_beyond=1 - polars.col("argmax_illegal_beyond"))
+    best = ranked(table, "accuracy_beyond")
+    assert best["accuracy_beyond"][0] == table["accuracy_beyond"].max()
+
+
+def test_another_objective_needs_no_other_trials(copy: Path, finished: SearchFolder) -> None:
+    told: list[Progress] = []
+    folder = search(small_space(objective="kl_beyond"), TRIALS, copy, report=told.append)
+    assert folder.table().equals(finished.table())
+    assert SearchFolder.open(copy).objective == "kl_beyond"
+    assert f"{finished.table()['kl_beyond'].min():.4f}" in told[-1].detail
+    with pytest.raises(InputError, match="objective = 'tdv_beyond': did you mean 'tvd_beyond'"):
+        search(small_space(objective="tdv_beyond"), TRIALS, copy)

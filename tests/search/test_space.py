@@ -1,14 +1,24 @@
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from search.small import TEXT, small_space, space_file
 
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, require
 from lengthwise.runs import SetComplementRecipe
-from lengthwise.search import Choice, LogUniform, Space, Uniform, When, load_space
+from lengthwise.search import (
+    Choice,
+    Integers,
+    LogUniform,
+    Space,
+    Uniform,
+    When,
+    load_space,
+)
 from lengthwise.search.set_complement import set_complement_space
 from lengthwise.search.space import space_from_text
 
@@ -53,7 +63,7 @@ def test_twins_share_everything_but_one_factor() -> None:
 
 
 def test_without_twins_every_trial_has_its_own_stream() -> None:
-    space = Space(SetComplementRecipe, learning_rate=LogUniform(1e-3, 1e-1))
+    space = Space(SetComplementRecipe(), {"learning_rate": LogUniform(1e-3, 1e-1)})
     trials = [space.trial(0, number) for number in range(10)]
     assert [trial.member.trial for trial in trials] == list(range(10))
     assert all(trial.factor is None for trial in trials)
@@ -61,9 +71,11 @@ def test_without_twins_every_trial_has_its_own_stream() -> None:
 
 def test_conditions() -> None:
     space = Space(
-        SetComplementRecipe,
-        norm=Choice("none", "layernorm"),
-        norm_place=When("norm", "layernorm", Choice("before", "after"), otherwise="after"),
+        SetComplementRecipe(),
+        {
+            "norm": Choice("none", "layernorm"),
+            "norm_place": When("norm", "layernorm", Choice("before", "after"), otherwise="after"),
+        },
     )
     places = {
         (t.values["norm"], t.values["norm_place"]) for t in (space.trial(0, i) for i in range(60))
@@ -91,12 +103,13 @@ def test_values_reach_the_recipe_and_the_member() -> None:
     ],
 )
 def test_bad_names_are_named(settings: dict[str, object], message: str) -> None:
+    twins = settings.pop("twins", ())
     with pytest.raises(InputError, match=message):
-        Space(SetComplementRecipe, **settings)  # type: ignore[arg-type]
+        Space(SetComplementRecipe(), settings, twins=twins)  # type: ignore[arg-type]
 
 
 def test_values_that_no_model_can_have_are_named() -> None:
-    space = Space(SetComplementRecipe, vocab=8, train_length=Choice(8, 9))
+    space = Space(SetComplementRecipe(), {"vocab": 8, "train_length": Choice(8, 9)})
     with pytest.raises(InputError, match=r"train_length = [89]: expected less than vocab = 8"):
         space.trial(0, 0)
 
@@ -107,7 +120,8 @@ def test_descriptions_tell_spaces_apart() -> None:
         small_space(vocab=7),
         small_space(learning_rate=LogUniform(1e-3, 2e-1)),
         small_space(weight_decay=0.1),
-        Space(SetComplementRecipe, learning_rate=LogUniform(1e-3, 1e-1)),
+        Space(SetComplementRecipe(), {"learning_rate": LogUniform(1e-3, 1e-1)}),
+        Space(SetComplementRecipe(vocab=9), {"learning_rate": LogUniform(1e-3, 1e-1)}),
     ]
     described = [space.describe() for space in spaces]
     for place, one in enumerate(described):
@@ -141,11 +155,105 @@ def test_a_file_is_the_space_it_defines(tmp_path: Path) -> None:
         ("1 / 0", "ZeroDivisionError"),
         (TEXT.replace("LogUniform(1e-3, 1e-1)", "LogUniform(1e-1, 1e-3)"), "bad.py: .*inverted"),
         (TEXT.replace("learning_rate", "learningrate"), "did you mean 'learning_rate'"),
+        (TEXT.replace("Recipe(extra=1)", "Recipe"), "recipe = <class .*expected a recipe"),
     ],
 )
 def test_bad_files_are_named(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        space_from_text("bad.py", text.replace("{steps}", "12"))
+        space_from_text("bad.py", text.format(steps=12))
+
+
+@dataclass(frozen=True)
+class Shape:
+    width: int = 8
+    remedies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Bag:
+    vocab: int = 10
+    width: int = 3
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A recipe made of a task and a model, as far as a space looks into it."""
+
+    name: ClassVar[str] = "nested"
+    task: Bag = Bag()
+    model: Shape = Shape()
+    steps: int = 5
+
+    def __post_init__(self) -> None:
+        require(self.model.width < 100, "width", self.model.width, "less than 100")
+
+
+def test_names_are_paths_into_the_recipe() -> None:
+    space = Space(
+        Nested(model=Shape(width=32)),
+        {
+            "model.remedies": Choice((), ("layernorm",)),
+            "task.vocab": Choice(10, 20),
+            "steps": Integers(1, 9),
+            "learning_rate": LogUniform(1e-3, 1e-1),
+        },
+        twins=("model.remedies",),
+    )
+    trials = [space.trial(0, number) for number in range(40)]
+    assert {trial.recipe.model for trial in trials} == {  # type: ignore[attr-defined]
+        Shape(32), Shape(32, ("layernorm",))
+    }  # fmt: skip
+    assert {trial.recipe.task for trial in trials} == {Bag(10), Bag(20)}  # type: ignore[attr-defined]
+    for first, second in zip(trials[::2], trials[1::2], strict=True):
+        assert second.factor == "model.remedies"
+        assert first.recipe.model != second.recipe.model  # type: ignore[attr-defined]
+        assert first.recipe.task == second.recipe.task  # type: ignore[attr-defined]
+    assert space.describe()["defaults"]["model"] == "Shape"
+    assert space.describe()["defaults"]["model.width"] == 32
+    assert pickle.loads(pickle.dumps(space)).trial(0, 3) == space.trial(0, 3)
+
+
+def test_a_part_may_be_chosen_as_a_whole_and_then_changed() -> None:
+    shapes = Choice(Shape(1), Shape(2, ("rotary",)))
+    space = Space(Nested(), {"model": shapes, "model.width": Choice(3, 4)})
+    found = {space.trial(0, number).recipe.model for number in range(40)}  # type: ignore[attr-defined]
+    assert found == {Shape(w, r) for w in (3, 4) for r in ((), ("rotary",))}
+
+
+def test_a_stream_is_named_after_the_last_part_of_the_path() -> None:
+    wide, flat = Choice(*range(50)), small_space(steps=Choice(*range(1, 51)))
+    space = Space(Nested(), {"steps": Choice(*range(1, 51)), "model.width": wide})
+    both = Space(Nested(), {"model.width": wide, "task.width": wide})
+    for number in range(20):
+        values = space.trial(0, number).values
+        assert values["steps"] == flat.trial(0, 2 * number).values["steps"]
+        assert values["model.width"] == both.trial(0, number).values["model.width"]
+    pairs = [both.trial(0, number).values for number in range(20)]
+    assert any(pair["model.width"] != pair["task.width"] for pair in pairs), "two streams"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("model.widht", "did you mean 'model.width'"),
+        ("modl.remedies", "did you mean 'model.remedies'"),
+        ("width", "did you mean 'task.width'|did you mean 'model.width'"),
+    ],
+)
+def test_paths_that_lead_nowhere(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Space(Nested(), {name: Choice(1, 2)})
+
+
+def test_a_part_of_a_recipe_is_checked_as_a_whole() -> None:
+    with pytest.raises(InputError, match="width = 200: expected less than 100"):
+        Space(Nested(), {"model.width": Choice(200)}).trial(0, 0)
+
+
+@pytest.mark.parametrize("objective", ["tvd", "beyond", "tvd_above", "_beyond"])
+def test_objectives_are_measures_within_or_beyond(objective: str) -> None:
+    with pytest.raises(InputError, match=r"objective = .*such as tvd_beyond"):
+        Space(Nested(), {}, objective=objective)
 
 
 def test_a_file_that_is_not_there() -> None:

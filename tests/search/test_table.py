@@ -1,6 +1,7 @@
-"""Records in, tables out."""
+"""A chunk's file in, tables out."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import polars
@@ -8,67 +9,61 @@ import pytest
 from search.small import small_space
 
 from lengthwise.runs.table import measure_table
-from lengthwise.search.records import Layout, decode, encode, trial_number
-from lengthwise.search.table import length_table, trial_table
+from lengthwise.search import Choice
+from lengthwise.search.table import file_name, length_table, read_content, trial_table
 from lengthwise.search.work import Work
 
-KINDS = (("raw", None, None), ("ema", 0.5, None), ("bema", 0.5, 0.2))
+SPACE = small_space(
+    vocab=Choice(6, 7),
+    weight_decay=Choice(0, 0.5),
+    ema_powers=Choice((), (0.5,), (1, 0.5)),
+)
 
 
-def record(number: int, generator: np.random.Generator, **changes: object) -> bytes:
-    header = {
-        "trial": number, "factor": None, "values": {"learning_rate": 0.1 / (number + 1)},
-        "train_length": 2, "diverged": None,
-    } | changes  # fmt: skip
-    layout = Layout(("tvd", "kl"), (1, 2, 3, 4), KINDS)
-    return encode(header, layout, generator.random(layout.shape).astype("<f4"))
+def files(folder: Path, *chunks: list[int]) -> list[Path]:
+    """The chunks' files."""
+    paths = []
+    for chunk in chunks:
+        content = Work(SPACE, 0).do(chunk)
+        paths.append(folder / file_name(content))
+        paths[-1].write_bytes(content)
+    return paths
 
 
-def test_means_within_and_beyond_are_those_of_the_lengths() -> None:
-    records = [record(n, np.random.default_rng(n), train_length=1 + n % 3) for n in range(6)]
-    table, lengths = trial_table(records), length_table(records)
-    assert len(table) == 6 * 3
-    assert len(lengths) == 6 * 3 * 4
+@pytest.fixture(scope="module")
+def chunks(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return files(tmp_path_factory.mktemp("chunks"), *([number] for number in (4, 0, 3, 1, 2, 9)))
+
+
+def test_means_within_and_beyond_are_those_of_the_lengths(chunks: list[Path]) -> None:
+    table, lengths = trial_table(chunks), length_table(chunks)
     for row in table.iter_rows(named=True):
         own = lengths.filter(
-            polars.col("trial") == row["trial"], polars.col("weights") == row["weights"]
+            polars.col("trial") == row["trial"],
+            polars.col("weights") == row["weights"],
+            polars.col("ema_power").eq_missing(row["ema_power"]),
         )
+        assert own["length"].to_list() == list(range(1, row["vocab"]))
         inside = polars.col("length") <= row["train_length"]
         for measure in ("tvd", "kl"):
             for part, name in ((inside, "within"), (~inside, "beyond")):
                 np.testing.assert_allclose(
-                    row[f"{measure}_{name}"], own.filter(part)[measure].mean()
+                    row[f"{measure}_{name}"], own.filter(part)[measure].mean(), rtol=1e-12
                 )
 
 
-def test_readings_keep_their_places() -> None:
-    layout = Layout(("tvd", "kl"), (1, 2, 3), KINDS)
-    readings = np.arange(18, dtype="<f4").reshape(layout.shape)
-    header = {"trial": 5, "factor": "norm", "values": {"norm": "none"}, "train_length": 1,
-              "diverged": 3}  # fmt: skip
-    encoded = encode(header, layout, readings)
-    assert trial_number(encoded) == 5
-    (decoded,) = decode([encoded])
-    np.testing.assert_array_equal(decoded.readings[0], readings)
-    assert decoded.trials == [header]
-    table = length_table([encoded])
-    row = table.filter(
-        polars.col("weights") == "ema", polars.col("length") == 3
-    ).row(0, named=True)  # fmt: skip
-    assert (row["tvd"], row["kl"], row["diverged"], row["factor"]) == (10.0, 11.0, 3, "norm")
-
-
-def test_trials_of_several_layouts_and_kinds_make_one_table() -> None:
-    generator = np.random.default_rng(0)
-    other = Layout(("tvd", "kl"), (1, 2, 3, 4, 5), (("raw", None, None),))
-    header = {"trial": 1, "factor": None, "values": {"learning_rate": 1}, "train_length": 4,
-              "diverged": None}  # fmt: skip
-    longer = encode(header, other, generator.random(other.shape).astype("<f4"))
-    records = [record(2, generator), longer, record(0, generator, diverged=7)]
-    table = trial_table(records)
-    assert table["trial"].to_list() == [0, 0, 0, 1, 2, 2, 2]
-    assert table["learning_rate"].dtype == polars.Float64
-    assert table.filter(polars.col("diverged").is_not_null())["trial"].unique().to_list() == [0]
+def test_trials_of_several_shapes_and_types_make_one_table(chunks: list[Path]) -> None:
+    table = trial_table(chunks)
+    assert table["trial"].is_sorted()
+    assert set(table["vocab"]) == {6, 7}
+    assert table["weight_decay"].dtype == polars.Float64, "even where all are whole numbers"
+    assert table["ema_powers"].dtype == polars.List(polars.Float64)
+    for row in table.iter_rows(named=True):
+        values = SPACE.trial(0, row["trial"]).values
+        assert row["ema_powers"] == list(values["ema_powers"])
+        assert {name: row[name] for name in values if name != "ema_powers"} == {
+            name: value for name, value in values.items() if name != "ema_powers"
+        }
 
 
 def test_nothing_recorded_gives_an_empty_table() -> None:
@@ -76,12 +71,10 @@ def test_nothing_recorded_gives_an_empty_table() -> None:
     assert length_table([]).is_empty()
 
 
-def test_the_table_holds_what_a_run_would_measure() -> None:
-    space = small_space()
-    trials = [space.trial(0, number) for number in (0, 1)]
-    records = [record for trial in trials for record in Work(space, 0).do([trial.number])]
-    lengths = length_table(records)
-    for trial in trials:
+def test_the_table_holds_what_a_run_would_measure(chunks: list[Path]) -> None:
+    lengths = length_table(chunks)
+    for number in (0, 9):
+        trial = SPACE.trial(0, number)
         trainer = trial.recipe.trainer([trial.member])
         while trainer.step < trainer.steps:
             trainer.advance()
@@ -90,26 +83,31 @@ def test_the_table_holds_what_a_run_would_measure() -> None:
             found = lengths.filter(
                 polars.col("trial") == trial.number, polars.col("length") == row["length"],
                 polars.col("weights") == row["weights"],
+                polars.col("ema_power").eq_missing(row["ema_power"]),
             )[row["measure"]]  # fmt: skip
             np.testing.assert_allclose(found.to_numpy(), [row["value"]], rtol=1e-6)
 
 
-def test_a_hundred_times_more_trials_take_a_hundred_times_longer_at_most() -> None:
-    generator = np.random.default_rng(0)
-    records = [record(number, generator) for number in range(20_000)]
+def test_a_hundred_times_more_trials_take_a_hundred_times_longer_at_most(
+    chunks: list[Path], tmp_path: Path
+) -> None:
+    frame = polars.read_parquet(chunks[0])
+    many = []
+    for number in range(1000):
+        path = tmp_path / "chunk"
+        frame.with_columns(trial=polars.lit(number, polars.Int64)).write_parquet(path)
+        many.append(path.rename(tmp_path / file_name(path.read_bytes())))
 
     def seconds(count: int) -> float:
         start = time.process_time()
-        trial_table(records[:count])
+        assert trial_table(many[:count])["trial"].n_unique() == count
         return time.process_time() - start
 
-    seconds(200)
-    assert seconds(20_000) < 100 * max(min(seconds(200) for _ in range(3)), 1e-3)
+    seconds(10)
+    assert seconds(1000) < 100 * max(min(seconds(10) for _ in range(3)), 1e-3)
 
 
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    records = [record(n, np.random.default_rng(n), train_length=1 + n % 3) for n in (4, 0, 3, 1, 2)]
-    whole = trial_table(records), length_table(records)
-    monkeypatch.setattr("lengthwise.search.records.BLOCK", 2)
-    assert trial_table(records).equals(whole[0])
-    assert length_table(records).equals(whole[1])
+def test_some_columns_of_a_content(chunks: list[Path]) -> None:
+    read = read_content(chunks[0].read_bytes(), ["trial", "tvd_beyond"])
+    assert read.columns == ["trial", "tvd_beyond"]
+    assert set(read["trial"]) == {4}

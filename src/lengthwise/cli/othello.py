@@ -1,9 +1,6 @@
 """`lengthwise othello generate` and `lengthwise othello show`."""
 
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -16,9 +13,6 @@ if TYPE_CHECKING:
 
 MOST_PROBABLE = 8
 """So many moves are listed that a model expects."""
-
-PLAIN_SECONDS = 10.0
-"""Time between lines where the output is not a terminal."""
 
 
 @dataclass
@@ -60,15 +54,21 @@ class Generate:
 
     def run(self) -> int:
         """Write what is missing, and say what is there."""
+        from lengthwise.cli.terminal import progress_display
         from lengthwise.othello.shards import ShardedGames, generate
+        from lengthwise.progress import Progress
 
         wanted = ShardedGames(
             games=self.games, seed=self.seed, board=self.board, start=self.start,
             split=self.split, format=self.format, legal=self.legal, shard_games=self.shard_games,
         )  # fmt: skip
         try:
-            with _progress_display(self.games) as report:
-                generate(self.out, wanted, report)
+            with progress_display() as report:
+                generate(
+                    self.out,
+                    wanted,
+                    lambda done: report(Progress("othello", done, self.games, "games")),
+                )
         except KeyboardInterrupt:
             print(f"stopped; the shards done are kept in {self.out}; the same command goes on")
             return 130
@@ -269,33 +269,3 @@ def _most_probable(expected: "NextMove") -> list[str]:
     moves.append((expected.padding, "end", "illegal"))
     moves.sort(key=lambda move: -move[0])
     return [f"  {name:3} {100 * p:5.1f} %  {kind}" for p, name, kind in moves[:MOST_PROBABLE]]
-
-
-@contextmanager
-def _progress_display(games: int) -> Iterator[Callable[[int], None]]:
-    """A bar with the time left on a terminal, and a line now and then elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _PlainLines(games)
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console) as bars:
-        task = bars.add_task("games", total=games)
-        yield lambda done: bars.update(task, completed=done)
-
-
-class _PlainLines:
-    def __init__(self, games: int) -> None:
-        self._games = games
-        self._began = self._printed = time.monotonic()
-
-    def __call__(self, done: int) -> None:
-        now = time.monotonic()
-        if now - self._printed < PLAIN_SECONDS:
-            return
-        self._printed = now
-        left = (now - self._began) * (self._games / done - 1)
-        print(f"{done} of {self._games} games, {left:.0f} s left", file=sys.stderr)

@@ -2,23 +2,13 @@
 
 import hashlib
 import itertools
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import tyro
 
 from lengthwise.errors import InputError, require
-
-if TYPE_CHECKING:
-    from lengthwise.probing.run import Progress, Report
-
-PLAIN_SECONDS = 10.0
-"""Time between lines where the output is not a terminal."""
 
 
 @dataclass
@@ -83,18 +73,22 @@ class Probe:
         queries = parse_queries(self.queries)
         out = self.out or self._default_out()
 
-        from lengthwise.cli.terminal import command_line, quoted
+        from lengthwise.cli.terminal import command_line, progress_display, quoted
         from lengthwise.probing import probe
         from lengthwise.probing.models import load
+        from lengthwise.progress import Progress
 
         try:
             model, tokenizer = load(self.model, self.dtype, self.device)
-            with _progress_display() as report:
+            with progress_display() as report:
                 table = probe(
                     model, tokenizer, lengths=lengths, input=self.input, text=self.text,
                     query=self.query, queries=queries, layers=layers, sequences=self.sequences,
                     positions=self.positions, component=self.component, top=self.top,
-                    seed=self.seed, name=Path(self.model).name, out=out, report=report,
+                    seed=self.seed, name=Path(self.model).name, out=out,
+                    report=lambda far: report(
+                        Progress("probe", far.tokens, far.of, "tokens", f"length {far.length}")
+                    ),
                 )  # fmt: skip
         except KeyboardInterrupt:
             print(
@@ -158,44 +152,3 @@ def _numbers(listed: str, field: str, given: str, expected: str) -> list[int]:
         return [int(word) for word in listed.split(",")]
     except ValueError:
         raise InputError(f"{field} = {given!r}: expected {expected}") from None
-
-
-@contextmanager
-def _progress_display() -> "Iterator[Report]":
-    """A bar with the time left on a terminal, and a line now and then elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _PlainLines()
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=console) as bars:
-        task = bars.add_task("probing")
-
-        def update(progress: "Progress") -> None:
-            bars.update(
-                task, description=f"length {progress.length}", total=progress.of,
-                completed=progress.tokens,
-            )  # fmt: skip
-
-        yield update
-
-
-class _PlainLines:
-    def __init__(self) -> None:
-        self._began = self._printed = time.monotonic()
-
-    def __call__(self, progress: "Progress") -> None:
-        now = time.monotonic()
-        if now - self._printed < PLAIN_SECONDS or progress.tokens == 0:
-            return
-        self._printed = now
-        left = (now - self._began) * (progress.of / progress.tokens - 1)
-        print(
-            f"length {progress.length}: {progress.tokens} of {progress.of} tokens, "
-            f"{left:.0f} s left",
-            file=sys.stderr,
-        )

@@ -1,9 +1,5 @@
 """`lengthwise search`: run one, look at it, take its results elsewhere."""
 
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,10 +10,6 @@ if TYPE_CHECKING:
     import polars
 
     from lengthwise.search import Space
-    from lengthwise.search.run import Progress, Report
-
-PLAIN_SECONDS = 10.0
-"""Time between lines where the output is not a terminal."""
 
 
 @dataclass
@@ -38,15 +30,15 @@ class _Options:
 
     def search(self, space: "Space", out: Path) -> int:
         """Run the search, or go on with it."""
-        from lengthwise.cli.terminal import command_line, quoted
+        from lengthwise.cli.terminal import command_line, progress_display, quoted
         from lengthwise.search import LocalExecutor, RayExecutor, search
-        from lengthwise.search.run import best
+        from lengthwise.search.objective import ranked, weights_name
 
         executor = (
             LocalExecutor(self.workers) if self.ray is None else RayExecutor(self.ray, self.workers)
         )
         try:
-            with _progress_display() as report:
+            with progress_display() as report:
                 folder = search(
                     space, self.trials, out, seed=self.seed, executor=executor, report=report,
                     command=command_line(),
@@ -54,10 +46,10 @@ class _Options:
         except KeyboardInterrupt:
             print(f"stopped; the trials done are kept; go on with: {quoted(command_line())}")
             return 130
-        found = best(folder.table())
         print(f"{self.trials} trials done: {out}")
-        if found:
-            print(f"best: trial {found.trial}, {found.weights}: TVD beyond {found.value:.4f}")
+        for row in ranked(folder.table(), space.objective).head(1).iter_rows(named=True):
+            value = f"{space.objective} {row[space.objective]:.4f}"
+            print(f"best: trial {row['trial']}, {weights_name(row)}: {value}")
         print(f"look at them: lengthwise search status {out}")
         return 0
 
@@ -74,7 +66,7 @@ class SearchSetComplement(_Options):
     """
 
     space: Path | None = None
-    """A Python file with 'space = Space(SetComplementRecipe, ...)'. It is run: trust it first."""
+    """A Python file with 'space = Space(SetComplementRecipe(), ...)'. It is run: trust it first."""
 
     out: Path = Path("runs/search/set-complement")
     """The search's folder."""
@@ -90,7 +82,7 @@ class SearchSetComplement(_Options):
             return self.search(set_complement_space(), self.out)
         space = load_space(self.space)
         require(
-            space.recipe is SetComplementRecipe,
+            isinstance(space.recipe, SetComplementRecipe),
             "space",
             str(self.space),
             f"a space of SetComplementRecipe; for others: lengthwise search run {self.space}",
@@ -133,8 +125,12 @@ class SearchStatus:
     top: int = 5
     """How many of the best trials to show."""
 
+    objective: str | None = None
+    """What makes a trial the best, such as tvd_beyond or kl_within; by default what was searched
+    for."""
+
     def run(self) -> int:
-        """Read all shards and print."""
+        """Read all chunks and print."""
         import polars
 
         from lengthwise.cli.terminal import quoted
@@ -146,7 +142,7 @@ class SearchStatus:
         table = folder.table()
         done = table["trial"].n_unique()
         asked = folder.asked[-1] if folder.asked else 0
-        print(f"{done} of {asked} trials, seed {folder.seed}, {len(folder.shards())} shards")
+        print(f"{done} of {asked} trials, seed {folder.seed}, {len(folder.files())} fleets")
         if done < asked:
             state = "running" if folder.in_use() else "stopped; go on with"
             print(f"{state}: {quoted(folder.description['command'])}")
@@ -154,8 +150,7 @@ class SearchStatus:
             return 0
         diverged = table.filter(polars.col("diverged").is_not_null())["trial"].n_unique()
         print(f"{diverged} diverged")
-        if "tvd_beyond" in table.columns:
-            _print_best(table, self.top)
+        _print_best(table, self.objective or folder.objective, self.top)
         return 0
 
 
@@ -164,8 +159,8 @@ class SearchExport:
     """Write the table of a search for other tools: Parquet, CSV, or an Optuna study.
 
     The files have one row per trial and set of weights. The study has one trial per trial, whose
-    value is the least mean TVD beyond the training length over all its weights; optuna-dashboard
-    and Optuna's plots then work on it.
+    value is the best one of the search's objective over all its weights; optuna-dashboard and
+    Optuna's plots then work on it.
 
     Example: lengthwise search export runs/search/set-complement --to optuna sqlite:///study.db
     """
@@ -180,7 +175,7 @@ class SearchExport:
     """Name of the Optuna study; that of the folder if not given."""
 
     def run(self) -> int:
-        """Read all shards and write."""
+        """Read all chunks and write."""
         from lengthwise.search import SearchFolder
         from lengthwise.search.export import to_file, to_optuna
 
@@ -196,78 +191,25 @@ class SearchExport:
         return 0
 
 
-def _print_best(table: "polars.DataFrame", top: int) -> None:
+def _print_best(table: "polars.DataFrame", objective: str, top: int) -> None:
     """The best trials, each with the weights it is best with."""
-    import polars
     from rich.console import Console
     from rich.table import Table
 
     from lengthwise.report.numbers import number
+    from lengthwise.search.objective import maximised, ranked, weights_name
 
-    alive = table.filter(polars.col("diverged").is_null(), polars.col("tvd_beyond").is_not_nan())
-    best = alive.sort("tvd_beyond", "trial").unique("trial", keep="first", maintain_order=True)
-    hidden = ("factor", "diverged")
-    names = table.columns[: table.columns.index("bias_power") + 1]
-    shown = Table(title="least mean TVD beyond the training length", title_justify="left")
-    for heading in ("trial", "TVD", "weights", "settings"):
+    names = table.columns[: table.columns.index("weights")]
+    title = f"{'greatest' if maximised(objective) else 'least'} {objective}"
+    shown = Table(title=title, title_justify="left")
+    for heading in ("trial", objective, "weights", "settings"):
         shown.add_column(heading, justify="left" if heading in ("weights", "settings") else "right")
-    for row in best.head(top).iter_rows(named=True):
-        powers = [f"{row[p]:g}" for p in ("ema_power", "bias_power") if row[p] is not None]
-        settings = {
-            name: number(row[name]) if isinstance(row[name], float) else str(row[name])
+    for row in ranked(table, objective).head(top).iter_rows(named=True):
+        settings = [
+            f"{name} {number(row[name]) if isinstance(row[name], float) else row[name]}"
             for name in names
-            if name not in (*hidden, "trial", "weights", "ema_power", "bias_power")
-            and row[name] is not None
-        }
-        shown.add_row(
-            str(row["trial"]),
-            number(row["tvd_beyond"]),
-            " ".join([row["weights"], *powers]),
-            ", ".join(f"{name} {value}" for name, value in settings.items()),
-        )
+            if name not in ("trial", "factor", "diverged") and row[name] is not None
+        ]
+        value = number(row[objective])
+        shown.add_row(str(row["trial"]), value, weights_name(row), ", ".join(settings))
     Console().print(shown)
-
-
-@contextmanager
-def _progress_display() -> "Iterator[Report]":
-    """A bar with speed, time left and the best so far; a line now and then if not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bars
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _PlainLines()
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[detail]}"))
-    with Bars(*columns, console=console) as bars:
-        task = bars.add_task("searching", detail="starting")
-
-        def update(progress: "Progress") -> None:
-            bars.update(
-                task, total=progress.trials, completed=progress.done, detail=_detail(progress)
-            )
-
-        yield update
-
-
-class _PlainLines:
-    def __init__(self) -> None:
-        self._printed = -PLAIN_SECONDS
-
-    def __call__(self, progress: "Progress") -> None:
-        now = time.monotonic()
-        if now - self._printed < PLAIN_SECONDS and progress.done < progress.trials:
-            return
-        self._printed = now
-        print(f"{progress.done}/{progress.trials} trials, {_detail(progress)}", file=sys.stderr)
-
-
-def _detail(progress: "Progress") -> str:
-    parts = [f"{progress.per_minute:.0f} per minute"]
-    if progress.seconds_left is not None:
-        minutes, seconds = divmod(round(progress.seconds_left), 60)
-        parts.append(f"{minutes}:{seconds:02d} left")
-    if progress.best is not None:
-        parts.append(f"best {progress.best.value:.4f} (trial {progress.best.trial})")
-    return ", ".join(parts)

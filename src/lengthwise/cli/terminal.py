@@ -4,23 +4,19 @@ import math
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import (
-    Progress as Bars,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID
+from rich.progress import Progress as Bars
 
-from lengthwise.runs.execute import Progress, Report
+from lengthwise.progress import Progress
+
+if TYPE_CHECKING:
+    from lengthwise.runs.execute import Progress as RunProgress
 
 PLAIN_SECONDS = 10.0
 """Time between lines where the output is not a terminal."""
@@ -37,71 +33,84 @@ def quoted(words: list[str]) -> str:
 
 
 @contextmanager
-def progress_display() -> Iterator[Report]:
-    """A report function that draws bars on a terminal and prints plain lines elsewhere."""
+def progress_display() -> Iterator[Callable[["Progress | RunProgress"], None]]:
+    """A report function that draws a bar per name on a terminal, and prints lines elsewhere."""
     console = Console(stderr=True)
+    pace = _Pace()
     if not console.is_terminal:
-        yield _PlainLines()
+        lines = _Lines(pace)
+        yield lambda progress: lines.show(_common(progress))
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[detail]}"),
-        TimeRemainingColumn(),
-    )
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), "{task.fields[detail]}")
     with Bars(*columns, console=console) as bars:
-        yield _Bars(bars)
+        tasks: dict[str, TaskID] = {}
+
+        def draw(given: "Progress | RunProgress") -> None:
+            progress = _common(given)
+            if progress.name not in tasks:
+                tasks[progress.name] = bars.add_task(progress.name, detail="")
+            bars.update(
+                tasks[progress.name], total=progress.total, completed=progress.done,
+                detail=pace.detail(progress),
+            )  # fmt: skip
+
+        yield draw
 
 
-class _Speed:
-    """Steps per second of each run since it was first seen."""
+class _Pace:
+    """Says how fast each name goes since it was first seen, and how long it will take."""
 
     def __init__(self) -> None:
         self._began: dict[str, tuple[float, int]] = {}
 
-    def __call__(self, progress: Progress) -> float:
+    def detail(self, progress: Progress) -> str:
         now = time.monotonic()
-        began, step = self._began.setdefault(progress.run, (now, progress.step))
-        return (progress.step - step) / (now - began) if now > began else 0.0
+        began, before = self._began.setdefault(progress.name, (now, progress.done))
+        speed = (progress.done - before) / (now - began) if now > began else 0.0
+        left = progress.seconds_left
+        if left is None and speed > 0:
+            left = (progress.total - progress.done) / speed
+        parts = [progress.detail, _speed(progress, speed)]
+        if left is not None and progress.done < progress.total:
+            parts.append(f"{_clock(left)} left")
+        return ", ".join(part for part in parts if part)
 
 
-def _detail(progress: Progress, speed: float) -> str:
-    loss = "" if math.isnan(progress.loss) else f"loss {progress.loss:.4f}, "
-    detail = f"{loss}{speed:.0f} steps/s"
-    if progress.diverged:
-        detail += f", {progress.diverged} diverged"
-    return detail if progress.phase == "training" else f"{detail}, {progress.phase}"
+def _speed(progress: Progress, speed: float) -> str:
+    if progress.per == "minute":
+        return f"{60 * speed:.0f} {progress.unit} per minute"
+    return f"{speed:.0f} {progress.unit}/s"
 
 
-class _Bars:
-    def __init__(self, bars: Bars) -> None:
-        self._bars = bars
-        self._tasks: dict[str, TaskID] = {}
-        self._speed = _Speed()
-
-    def __call__(self, progress: Progress) -> None:
-        detail = _detail(progress, self._speed(progress))
-        if progress.run not in self._tasks:
-            task = self._bars.add_task(progress.run, total=progress.steps, detail=detail)
-            self._tasks[progress.run] = task
-        self._bars.update(self._tasks[progress.run], completed=progress.step, detail=detail)
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
-class _PlainLines:
-    def __init__(self) -> None:
-        self._speed = _Speed()
-        self._printed: dict[str, tuple[float, str]] = {}
+class _Lines:
+    """Prints a line per name at its start, at its end and now and then between them."""
 
-    def __call__(self, progress: Progress) -> None:
-        now = time.monotonic()
-        speed = self._speed(progress)
-        printed, phase = self._printed.get(progress.run, (-PLAIN_SECONDS, ""))
-        if now - printed < PLAIN_SECONDS and phase == progress.phase:
+    def __init__(self, pace: _Pace) -> None:
+        self._pace = pace
+        self._printed: dict[str, tuple[float, bool]] = {}
+
+    def show(self, progress: Progress) -> None:
+        now, over = time.monotonic(), progress.done == progress.total
+        detail = self._pace.detail(progress)
+        printed, was_over = self._printed.get(progress.name, (-math.inf, False))
+        if now - printed < PLAIN_SECONDS and over == was_over:
             return
-        self._printed[progress.run] = (now, progress.phase)
-        left = ""
-        if speed > 0 and progress.phase == "training":
-            left = f", {(progress.steps - progress.step) / speed:.0f} s left"
-        counted = f"{progress.step}/{progress.steps}"
-        print(f"{progress.run}: {counted}, {_detail(progress, speed)}{left}", file=sys.stderr)
+        self._printed[progress.name] = now, over
+        counted = f"{progress.done}/{progress.total} {progress.unit}"
+        print(f"{progress.name}: {counted}, {detail}", file=sys.stderr)
+
+
+def _common(progress: "Progress | RunProgress") -> Progress:
+    """A run's progress in the words of all others."""
+    if isinstance(progress, Progress):
+        return progress
+    parts = [] if math.isnan(progress.loss) else [f"loss {progress.loss:.4f}"]
+    parts += [f"{progress.diverged} diverged"] if progress.diverged else []
+    parts += [progress.phase] if progress.phase != "training" else []
+    return Progress(progress.run, progress.step, progress.steps, detail=", ".join(parts))

@@ -17,6 +17,11 @@ Value = Any
 class Distribution(ABC):
     """A distribution, given by the value at each part `u` of its mass: its inverse."""
 
+    @property
+    @abstractmethod
+    def ends(self) -> tuple[Value, ...]:
+        """Values that it can have, at least one of every type."""
+
     @abstractmethod
     def at(self, u: float) -> Value:
         """The value at `u`, a number in [0, 1)."""
@@ -32,13 +37,26 @@ class Distribution(ABC):
 
 @dataclass(frozen=True)
 class Uniform(Distribution):
-    """Any number from `low` up to `high`, all equally likely."""
+    """Any number of a range, all equally likely.
+
+    Args:
+        low: The least value.
+        high: What all values stay below.
+
+    Raises:
+        InputError: `low` is not less than `high`, or one of them is not finite.
+    """
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
         _require_range(self, strict=True)
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """The ends of the range."""
+        return float(self.low), float(self.high)
 
     def at(self, u: float) -> float:
         """The number at part `u` of the range."""
@@ -51,7 +69,15 @@ class Uniform(Distribution):
 
 @dataclass(frozen=True)
 class LogUniform(Distribution):
-    """A positive number whose logarithm is uniform: as many from 0.1 to 1 as from 1 to 10."""
+    """A positive number whose logarithm is uniform: as many from 0.1 to 1 as from 1 to 10.
+
+    Args:
+        low: The least value, more than 0.
+        high: What all values stay below.
+
+    Raises:
+        InputError: `low` is not positive or not less than `high`, or one of them is not finite.
+    """
 
     low: float
     high: float
@@ -59,6 +85,11 @@ class LogUniform(Distribution):
     def __post_init__(self) -> None:
         _require_range(self, strict=True)
         require(self.low > 0, "LogUniform low", self.low, "a positive number")
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """The ends of the range."""
+        return float(self.low), float(self.high)
 
     def at(self, u: float) -> float:
         """The number at part `u` of the range of logarithms."""
@@ -71,7 +102,15 @@ class LogUniform(Distribution):
 
 @dataclass(frozen=True)
 class Integers(Distribution):
-    """A whole number from `low` to `high`, both included."""
+    """A whole number of a range, all equally likely.
+
+    Args:
+        low: The least value.
+        high: The greatest value, included.
+
+    Raises:
+        InputError: One of them is no whole number, or `low` is greater than `high`.
+    """
 
     low: int
     high: int
@@ -81,6 +120,11 @@ class Integers(Distribution):
             whole = isinstance(bound, int) and not isinstance(bound, bool)
             require(whole, "Integers bound", bound, "a whole number")
         _require_range(self, strict=False)
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """The ends of the range."""
+        return self.low, self.high
 
     def at(self, u: float) -> int:
         """The number at part `u` of the range."""
@@ -92,7 +136,15 @@ class Integers(Distribution):
 
 
 class Choice(Distribution):
-    """One of several values: `Choice("none", "layernorm")`, or with weights that need not be 1."""
+    """One of several values, such as `Choice("none", "layernorm")`.
+
+    Args:
+        values: The values, each once: numbers, strings, or tuples such as `()` and `("rotary",)`.
+        weights: How likely each of them is, as positive numbers of any sum; equally by default.
+
+    Raises:
+        InputError: No value, one that comes twice, or weights that do not fit.
+    """
 
     def __init__(self, *values: Value, weights: Sequence[float] | None = None) -> None:
         require(len(values) > 0, "Choice", values, "at least one value")
@@ -105,6 +157,11 @@ class Choice(Distribution):
         self.values = values
         self.weights = weights
         self._up_to = [mass / sum(weights) for mass in accumulate(weights)]
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """All values."""
+        return self.values
 
     def at(self, u: float) -> Value:
         """The value at part `u` of the weights."""
@@ -127,7 +184,16 @@ class Choice(Distribution):
 
 @dataclass(frozen=True)
 class Sometimes(Distribution):
-    """`otherwise` (default 0) for a part `1 - chance` of the trials, `then` for the rest."""
+    """Drawn in part of the trials, and one and the same value in the others.
+
+    Args:
+        then: What it is drawn from, where it is.
+        chance: The part of the trials in which it is, between 0 and 1.
+        otherwise: The value in the others.
+
+    Raises:
+        InputError: `then` is no distribution, or `chance` no number between 0 and 1.
+    """
 
     then: Distribution
     chance: float = 0.5
@@ -136,6 +202,11 @@ class Sometimes(Distribution):
     def __post_init__(self) -> None:
         _require_distribution(self.then, "Sometimes")
         require(0 < self.chance < 1, "Sometimes chance", self.chance, "a number between 0 and 1")
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """Those of `then`, and `otherwise`."""
+        return *self.then.ends, self.otherwise
 
     def at(self, u: float) -> Value:
         """`then` below `chance`, `otherwise` above it."""
@@ -153,7 +224,17 @@ class Sometimes(Distribution):
 
 @dataclass(frozen=True)
 class When:
-    """`then` where hyper-parameter `name` has the value `equals`, `otherwise` where it has not."""
+    """Drawn only where another hyper-parameter has a certain value.
+
+    Args:
+        name: The other hyper-parameter, which stands before this one in the space.
+        equals: The value that it must have.
+        then: What this one is drawn from then.
+        otherwise: The value of this one where the other has another value.
+
+    Raises:
+        InputError: `then` is no distribution.
+    """
 
     name: str
     equals: Value
@@ -162,6 +243,11 @@ class When:
 
     def __post_init__(self) -> None:
         _require_distribution(self.then, "When")
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """Values that it can have, at least one of every type."""
+        return *self.then.ends, self.otherwise
 
     def describe(self) -> dict[str, Any]:
         """The condition as JSON values."""

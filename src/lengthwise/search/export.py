@@ -8,7 +8,7 @@ import polars
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_with
 from lengthwise.search.folder import SearchFolder
-from lengthwise.search.run import OBJECTIVE
+from lengthwise.search.objective import maximised, ranked
 
 
 def to_file(folder: SearchFolder, path: Path, kind: Literal["parquet", "csv"]) -> int:
@@ -28,14 +28,15 @@ def to_file(folder: SearchFolder, path: Path, kind: Literal["parquet", "csv"]) -
 def to_optuna(folder: SearchFolder, storage: str, name: str) -> int:
     """Fill a new Optuna study with the trials; how many they are.
 
-    A trial's value is its least objective over all its weights. Those that diverged are marked as
+    A trial's value is the best objective of all its weights. Those that diverged are marked as
     failed. User attributes say which trial of ours it is, the weights of its value and the value of
     the raw weights.
     """
     optuna = _import_optuna()
+    direction = "maximize" if maximised(folder.objective) else "minimize"
     try:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        study = optuna.create_study(storage=storage, study_name=name, direction="minimize")
+        study = optuna.create_study(storage=storage, study_name=name, direction=direction)
     except optuna.exceptions.DuplicatedStudyError as error:
         raise InputError(
             f"study = {name!r}: expected a name that {storage} does not have yet"
@@ -44,45 +45,45 @@ def to_optuna(folder: SearchFolder, storage: str, name: str) -> int:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"storage = {storage!r}: cannot be used by Optuna ({reason})") from error
     described = folder.description["space"]["hyperparameters"]
+    table = folder.table()
+    best = {row["trial"]: row for row in ranked(table, folder.objective).iter_rows(named=True)}
     trials = [
-        _optuna_trial(optuna, number, rows, described)
-        for (number,), rows in folder.table().group_by("trial", maintain_order=True)
+        _optuna_trial(optuna, raw, best.get(raw["trial"]), folder.objective, described)
+        for raw in table.filter(weights="raw").iter_rows(named=True)
     ]
     study.add_trials(trials)
     return len(trials)
 
 
 def _optuna_trial(
-    optuna: Any, number: object, rows: polars.DataFrame, described: dict[str, Any]
+    optuna: Any,
+    raw: dict[str, Any],
+    best: dict[str, Any] | None,
+    objective: str,
+    described: dict[str, Any],
 ) -> Any:
-    first = rows.row(0, named=True)
     params: dict[str, Any] = {}
     distributions: dict[str, Any] = {}
     for name, description in described.items():
-        active, description = _active(description, first)
-        if not active:
-            continue
-        distributions[name] = _distribution(optuna.distributions, description)
-        value = first[name]
-        params[name] = str(tuple(value)) if isinstance(value, list) else value
-    best = rows.sort(OBJECTIVE).row(0, named=True)
-    failed = first["diverged"] is not None
-    attributes = {
-        "trial": number,
-        "weights": best["weights"],
-        "ema_power": best["ema_power"],
-        "bias_power": best["bias_power"],
-        f"raw {OBJECTIVE}": first[OBJECTIVE],
-    }
-    if failed:
-        attributes = {"trial": number, "diverged at step": first["diverged"]}
+        active, description = _active(description, raw)
+        if active:
+            distributions[name] = _distribution(optuna.distributions, description)
+            params[name] = _category(raw[name])
+    if best is None:
+        outcome = {"state": optuna.trial.TrialState.FAIL, "value": None}
+        attributes = {"trial": raw["trial"], "diverged at step": raw["diverged"]}
+    else:
+        outcome = {"state": optuna.trial.TrialState.COMPLETE, "value": best[objective]}
+        kept = ("trial", "weights", "ema_power", "bias_power")
+        attributes = {name: best[name] for name in kept} | {f"raw {objective}": raw[objective]}
     return optuna.trial.create_trial(
-        state=optuna.trial.TrialState.FAIL if failed else optuna.trial.TrialState.COMPLETE,
-        value=None if failed else best[OBJECTIVE],
-        params=params,
-        distributions=distributions,
-        user_attrs=attributes,
+        **outcome, params=params, distributions=distributions, user_attrs=attributes
     )
+
+
+def _category(value: Any) -> Any:
+    """A value as Optuna can hold it: it knows no lists."""
+    return str(tuple(value)) if isinstance(value, list) else value
 
 
 def _active(description: dict[str, Any], values: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
@@ -104,10 +105,7 @@ def _distribution(kinds: Any, description: dict[str, Any]) -> Any:
     if "integers" in description:
         return kinds.IntDistribution(*description["integers"])
     if "choice" in description:
-        values = description["choice"]
-        return kinds.CategoricalDistribution(
-            [str(tuple(value)) if isinstance(value, list) else value for value in values]
-        )
+        return kinds.CategoricalDistribution([*map(_category, description["choice"])])
     # Sometimes: Optuna knows no mixtures, so the range is what holds both parts.
     then = _distribution(kinds, description["sometimes"])
     otherwise = description["otherwise"]

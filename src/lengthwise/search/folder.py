@@ -2,7 +2,7 @@
 
 search.json       what is searched, with which seed, how many trials were asked for, by which code
 space.py          the file that defined the space, if one did
-shards/N.shard    the records of trials that are done; each start of the search writes its own
+chunks/*.parquet  what was measured: one file per chunk of trials, there in whole or not at all
 log.txt           what happened when
 lock              held by the process that writes
 """
@@ -16,15 +16,13 @@ from typing import Any, Self
 import polars
 
 from lengthwise.errors import InputError, require
-from lengthwise.files import write_text
+from lengthwise.files import write_bytes, write_text
 from lengthwise.folders import held, log, now, opened
 from lengthwise.runs.version import code_version
-from lengthwise.search.records import Buffer, trial_number
-from lengthwise.search.shards import ShardWriter, read_shard, shards
 from lengthwise.search.space import Space
-from lengthwise.search.table import length_table, trial_table
+from lengthwise.search.table import file_name, length_table, trial_numbers, trial_table
 
-FORMAT = 1
+FORMAT = 2
 """Rises when a search folder of an older version can no longer be read."""
 
 
@@ -35,7 +33,7 @@ class SearchFolder:
         """Use `create_or_open` or `open` instead."""
         self.path = path
         self.description = description
-        _ = description["seed"], description["space"], description["asked"]  # or it is damaged
+        _ = [description[key] for key in ("seed", "space", "asked", "objective")]  # or damaged
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -48,6 +46,9 @@ class SearchFolder:
         if (path / "search.json").exists():
             folder = cls.open(path)
             folder._require_same(space, seed)
+            if folder.objective != space.objective:
+                folder.description["objective"] = space.objective
+                folder._save()
             return folder
         if path.exists() and any(path.iterdir()):
             raise InputError(
@@ -55,7 +56,7 @@ class SearchFolder:
                 "yet: this one holds other files"
             )
         try:
-            (path / "shards").mkdir(parents=True, exist_ok=True)
+            (path / "chunks").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"out = {str(path)!r}: cannot be made: {error.strerror}") from error
         description = {
@@ -65,6 +66,7 @@ class SearchFolder:
             "created": now(),
             "seed": seed,
             "space": space.describe(),
+            "objective": space.objective,
             "asked": [],
         }
         if space.source is not None:
@@ -77,6 +79,11 @@ class SearchFolder:
     def seed(self) -> int:
         """The search's seed."""
         return int(self.description["seed"])
+
+    @property
+    def objective(self) -> str:
+        """What makes a trial the best, such as `tvd_beyond`."""
+        return str(self.description["objective"])
 
     @property
     def asked(self) -> list[int]:
@@ -111,36 +118,25 @@ class SearchFolder:
         except InputError:
             return True
 
-    def writer(self) -> ShardWriter:
-        """A writer of a new shard."""
-        return ShardWriter(self.path / "shards")
+    def add(self, content: bytes) -> None:
+        """Record a chunk: write its file, all of it or nothing."""
+        write_bytes(self.path / "chunks" / file_name(content), content)
 
-    def shards(self) -> list[Path]:
-        """The shards, oldest first."""
-        return shards(self.path / "shards")
-
-    def records(self) -> list[Buffer]:
-        """All records, in the order in which they were written."""
-        return [record for shard in self.shards() for record in read_shard(shard)]
+    def files(self) -> list[Path]:
+        """The files of the chunks that are done."""
+        return sorted((self.path / "chunks").glob("*.parquet"))
 
     def done(self) -> set[int]:
         """The numbers of the trials that are recorded."""
-        found: set[int] = set()
-        for shard in self.shards():
-            for record in read_shard(shard):
-                number = trial_number(record)
-                if number in found:
-                    raise InputError(f"{shard}: trial {number} is recorded twice: remove the shard")
-                found.add(number)
-        return found
+        return trial_numbers(self.files())
 
     def table(self) -> polars.DataFrame:
         """One row per trial and set of weights: hyper-parameters, means within and beyond."""
-        return trial_table(self.records())
+        return trial_table(self.files())
 
     def by_length(self) -> polars.DataFrame:
         """One row per trial, set of weights and length, with a column per measure."""
-        return length_table(self.records())
+        return length_table(self.files())
 
     def log(self, event: str) -> None:
         """Add a line to the search's log."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
+from lengthwise.search.recipes import pack_key
 from lengthwise.search.space import Space, Trial
 
 MOST_MODELS = {"cpu": 64}
@@ -27,6 +28,10 @@ class Chunk:
     trials: tuple[int, ...]
     model_steps: int
     """Models times steps: what it costs, roughly."""
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(str, self.trials[:5]))
+        return f"trials {shown}{' ...' if len(self.trials) > 5 else ''}"
 
 
 def pack(space: Space, seed: int, trials: Sequence[int]) -> list[Chunk]:
@@ -61,14 +66,10 @@ def most_models(trial: Trial) -> int:
 
 
 def _shape(trial: Trial) -> object:
-    """What trials of one fleet must share.
-
-    Those without a dropout that treats every place on its own have a faster way through the model,
-    which they would lose in a fleet with one that has: see `MinimalTransformer`.
-    """
+    """What trials of one fleet share: a shape, and whatever else makes them fast together."""
     member = trial.member
-    by_place = bool(member.dropout_embedding or member.dropout_weights)
-    return trial.recipe, len(member.ema_powers), len(member.bias_powers), by_place
+    key = pack_key(trial.recipe, member)
+    return trial.recipe, len(member.ema_powers), len(member.bias_powers), key
 
 
 def _pieces(group: list[Trial], most: int) -> Iterator[list[Trial]]:

@@ -1,7 +1,7 @@
 """What can be searched: recipes that build one model at a time, the user's own among them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from lengthwise.errors import require
 from lengthwise.measures import Reading, measure_by_length
-from lengthwise.runs import Recipe
+from lengthwise.runs import Recipe, SetComplementRecipe
 from lengthwise.tasks import SequenceTask
 from lengthwise.training import Hyperparameters, Trainer, build_fleet
 
@@ -20,6 +20,16 @@ class SearchRecipe(Recipe, Protocol):
     def model(self, member: Hyperparameters) -> nn.Module:
         """An untrained model."""
         ...
+
+
+def pack_key(recipe: SearchRecipe, member: Hyperparameters) -> Hashable:
+    """Models whose keys differ are better off in fleets of their own: what the recipe says."""
+    if isinstance(recipe, SetComplementRecipe):
+        # Without a dropout that treats every place on its own there is a faster way through the
+        # model, which is lost in a fleet with one that has it: see `MinimalTransformer`.
+        return bool(member.dropout_embedding or member.dropout_weights)
+    ask = getattr(recipe, "pack_key", None)
+    return None if ask is None else ask(member)
 
 
 @dataclass(frozen=True)

@@ -1,50 +1,21 @@
 """Running a search from wherever it stands to the number of trials asked for."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars
 
 from lengthwise.errors import require
-from lengthwise.search.executors import Done, Executor, LocalExecutor
+from lengthwise.progress import Progress, Report
+from lengthwise.search.executors import Executor, LocalExecutor
 from lengthwise.search.folder import SearchFolder
+from lengthwise.search.objective import maximised, ranked
 from lengthwise.search.packing import Chunk, pack
-from lengthwise.search.records import Buffer, trial_number
 from lengthwise.search.space import Space
-from lengthwise.search.table import trial_table
+from lengthwise.search.table import read_content
 from lengthwise.search.work import Work
-
-OBJECTIVE = "tvd_beyond"
-"""What "best" means: the least mean TVD beyond the training length, whichever the weights."""
-
-
-@dataclass(frozen=True)
-class Best:
-    """The best trial so far."""
-
-    trial: int
-    weights: str
-    value: float
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a search has come."""
-
-    done: int
-    """Trials recorded, those of earlier starts included."""
-    trials: int
-    """Trials asked for."""
-    per_minute: float
-    """Trials per minute since this start."""
-    seconds_left: float | None
-    """None until the first fleet is done."""
-    best: Best | None
-
-
-Report = Callable[[Progress], None]
 
 
 def search(
@@ -65,7 +36,7 @@ def search(
         out: The search's folder, made if it is not there.
         seed: The search's seed.
         executor: Where to train (default: on all cores of this machine).
-        report: Told of the progress about twice a second.
+        report: Called with the progress about twice a second.
         command: Recorded in a new folder.
     """
     require(trials >= 1, "trials", trials, "at least 1")
@@ -82,92 +53,57 @@ def search(
             for chunk in pack(space, seed, numbers)
             if not recorded.issuperset(chunk.trials)
         ]
-        state = _State(trials, len(recorded), sum(chunk.model_steps for chunk in chunks))
+        work_left = sum(chunk.model_steps for chunk in chunks)
+        state = _State(space.objective, trials, len(recorded), work_left)
         if recorded:
-            state.see(folder.records())
+            state.see(folder.table())
         report(state.progress())
         if not chunks:
             return folder
         executor = executor or LocalExecutor()
         folder.log(f"{len(recorded)} of {trials} trials recorded, going on ({executor.name})")
-        _run(folder, executor, work, chunks, recorded, state, report)
+        results = executor.run(work, chunks)
+        try:
+            for result in results:
+                if result is not None:
+                    folder.add(result.content)
+                    folder.log(f"{result.chunk}: done")
+                    state.add(result.chunk, result.content)
+                report(state.progress())
+        finally:
+            results.close()  # type: ignore[attr-defined]
         folder.log(f"{trials} trials recorded: finished")
     return folder
-
-
-def _run(
-    folder: SearchFolder,
-    executor: Executor,
-    work: Work,
-    chunks: list[Chunk],
-    recorded: set[int],
-    state: "_State",
-    report: Report,
-) -> None:
-    writer = folder.writer()
-    results = executor.run(work, chunks)
-    try:
-        for result in results:
-            if result is not None:
-                fresh = _fresh(result, recorded)
-                writer.append(fresh)
-                recorded.update(result.chunk.trials)
-                state.add(result.chunk, fresh)
-                trials = len(result.chunk.trials)
-                folder.log(f"fleet of {trials}, {result.chunk.model_steps // trials} steps: done")
-            report(state.progress())
-    finally:
-        results.close()  # type: ignore[attr-defined]
-        writer.close()
-
-
-def _fresh(result: Done, recorded: set[int]) -> list[bytes]:
-    """The records of trials that are not recorded yet.
-
-    A kill while a chunk was being written leaves a part of it; the chunk is trained again as a
-    whole, because the same fleet gives the same numbers.
-    """
-    return [record for record in result.records if trial_number(record) not in recorded]
 
 
 @dataclass
 class _State:
     """Counts what is done, for the progress."""
 
+    objective: str
     trials: int
     done: int
     work: int
     """Model-steps to do in this start."""
     began: float = field(default_factory=time.monotonic)
     worked: int = 0
-    added: int = 0
-    best: Best | None = None
+    best: tuple[float, int] | None = None
+    """The value of the best trial so far, and its number."""
 
-    def add(self, chunk: Chunk, records: Sequence[Buffer]) -> None:
+    def add(self, chunk: Chunk, content: bytes) -> None:
         self.worked += chunk.model_steps
-        self.added += len(records)
-        self.done += len(records)
-        self.see(records)
+        self.done += len(chunk.trials)
+        self.see(read_content(content, ["trial", "diverged", self.objective]))
 
-    def see(self, records: Sequence[Buffer]) -> None:
-        """Take the best of some records, if it beats the best so far."""
-        found = best(trial_table(records)) if records else None
-        if found and (self.best is None or found.value < self.best.value):
-            self.best = found
+    def see(self, table: polars.DataFrame) -> None:
+        """Take the best of some trials, if it beats the best so far."""
+        best = ranked(table, self.objective).select(self.objective, "trial").head(1).rows()
+        sign = -1 if maximised(self.objective) else 1
+        if best and (self.best is None or sign * best[0][0] < sign * self.best[0]):
+            self.best = best[0]
 
     def progress(self) -> Progress:
-        taken = max(time.monotonic() - self.began, 1e-9)
+        taken = time.monotonic() - self.began
         left = taken * (self.work - self.worked) / self.worked if self.worked else None
-        return Progress(self.done, self.trials, 60 * self.added / taken, left, self.best)
-
-
-def best(table: polars.DataFrame) -> Best | None:
-    """The row of a trial table with the least objective, among trials that did not diverge."""
-    if OBJECTIVE not in table.columns:
-        return None
-    alive = table.filter(polars.col("diverged").is_null(), polars.col(OBJECTIVE).is_not_nan())
-    if alive.is_empty():
-        return None
-    row = alive.sort(OBJECTIVE, "trial", maintain_order=True).row(0, named=True)
-    powers = [f"{row[name]:g}" for name in ("ema_power", "bias_power") if row[name] is not None]
-    return Best(row["trial"], " ".join([row["weights"], *powers]), row[OBJECTIVE])
+        best = "" if self.best is None else "best {:.4f} (trial {})".format(*self.best)
+        return Progress("search", self.done, self.trials, "trials", best, "minute", left)

@@ -5,7 +5,7 @@ import hashlib
 import json
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ from typing import Any
 from lengthwise.errors import InputError, require, require_name
 from lengthwise.randomness import address
 from lengthwise.search.distributions import Distribution, Value, When
+from lengthwise.search.objective import require_objective
 from lengthwise.search.recipes import SearchRecipe
 from lengthwise.training import Hyperparameters
 
 _STREAM = ("seed", "trial")
-"""Fields of a member that say which random numbers it sees: the search sets them itself."""
+"""Hyper-parameters that say which random numbers a model sees: the search sets them itself."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Trial:
 
     number: int
     values: Mapping[str, Value]
-    """The hyper-parameters that were drawn, by name."""
+    """What was drawn, by name."""
     factor: str | None
     """What this trial differs in from the one before, its twin; None if it is no second twin."""
     recipe: SearchRecipe
@@ -36,49 +37,61 @@ class Trial:
 class Space:
     """What is searched. Trial i of a seed is a pure function of (space, seed, i).
 
-    `Space(SetComplementRecipe, learning_rate=LogUniform(1e-4, 1e-2), norm="layernorm")`: names are
-    fields of the recipe, which the models of a fleet share, or of `Hyperparameters`, which each
-    model has for itself. A plain value is fixed; what is not named keeps its default.
+    `Space(recipe, {"model.width": Choice(16, 64), "learning_rate": LogUniform(1e-4, 1e-2)})`: names
+    are paths to the recipe's fields, which the models of a fleet share, or `Hyperparameters`, which
+    each model has for itself. A plain value is fixed; what is not named stays as the recipe has it.
 
-    Every hyper-parameter has a random stream of its own, so adding one leaves the others as they
-    were.
+    Every hyper-parameter has a random stream of its own, named after the last part of its path, so
+    adding one leaves the others as they were.
     """
 
     def __init__(
         self,
-        recipe: type[Any],
-        /,
+        recipe: Any,
+        hyperparameters: Mapping[str, Distribution | When | Value],
         *,
         twins: Sequence[str] = (),
-        **hyperparameters: Distribution | When | Value,
+        objective: str = "tvd_beyond",
     ) -> None:
         """Check all names.
 
         Args:
-            recipe: The class of the recipe, a frozen dataclass.
+            recipe: A frozen dataclass, whose fields may be frozen dataclasses.
+            hyperparameters: A distribution, a condition (`When`) or a fixed value each.
             twins: Names of hyper-parameters. If any are given, trials come in pairs: 2j + 1 has
                 the data, the initial weights and all hyper-parameters of 2j, but for one of these,
                 which is drawn anew. A Choice with equal weights, or a Sometimes with chance 1/2,
                 gives both twins the same distribution.
-            hyperparameters: A distribution, a condition (`When`) or a fixed value each.
+            objective: What makes a trial the best: `MEASURE_within` or `MEASURE_beyond`, the
+                least, or for accuracy and exact_match the greatest. Trials do not depend on it.
+
+        Raises:
+            InputError: A name that there is not, with the nearest one that there is.
         """
+        require_objective(objective)
+        instance = dataclasses.is_dataclass(recipe) and not isinstance(recipe, type)
+        require(instance, "recipe", recipe, "a recipe, such as SetComplementRecipe()")
         self.recipe = recipe
+        self.hyperparameters = dict(hyperparameters)
         self.twins = tuple(twins)
-        self.hyperparameters = hyperparameters
+        self.objective = objective
         self.source: tuple[str, str] | None = None
         """Name and text of the file that defined the space, if one did."""
         self._recipes: dict[str, SearchRecipe] = {}
-        shared = {field.name for field in dataclasses.fields(recipe)}
-        own = {field.name for field in dataclasses.fields(Hyperparameters)} - set(_STREAM)
-        for name in sorted(shared & own):
-            raise InputError(f"{recipe.__name__}.{name}: expected a name that no member has")
-        self._own = own
+        self._own = {field.name for field in dataclasses.fields(Hyperparameters)} - set(_STREAM)
+        shared = dict(_paths(recipe))
+        for name in sorted(self._own & shared.keys()):
+            raise InputError(f"{type(recipe).__name__}.{name}: expected a name that no member has")
         seen: set[str] = set()
-        for name, given in hyperparameters.items():
-            require_name(name, shared | own, "hyper-parameter")
+        for name, given in self.hyperparameters.items():
+            require_name(name, shared.keys() | self._own, "hyper-parameter")
             if isinstance(given, When):
                 require_name(given.name, seen, f"When of {name}, which must follow")
             seen.add(name)
+        self._streams: dict[str, str] = {}
+        for name in self.searched:
+            last = name.rpartition(".")[2]
+            self._streams[name] = name if last in self._streams.values() else last
         unconditional = [n for n in self.searched if not isinstance(hyperparameters[n], When)]
         for name in self.twins:
             require_name(name, unconditional, "twins")
@@ -88,20 +101,25 @@ class Space:
         """The names of what is drawn, in order."""
         return [n for n, given in self.hyperparameters.items() if _drawn(given)]
 
+    def ends(self, name: str) -> tuple[Value, ...]:
+        """Values of a hyper-parameter that is drawn, some of every type that it can have."""
+        return tuple(self.hyperparameters[name].ends)
+
     def trial(self, seed: int, number: int) -> Trial:
         """Trial `number` of the search with `seed`."""
-        stream = number // 2 if self.twins else number
+        pair = number // 2 if self.twins else number
         factor = None
         if self.twins and number % 2:
-            factor = self.twins[int(_uniform(seed, stream, "twin") * len(self.twins))]
+            factor = self.twins[int(_uniform(seed, pair, "twin") * len(self.twins))]
         values: dict[str, Value] = {}
         for name, given in self.hyperparameters.items():
-            values[name] = self._value(name, given, values, seed, stream)
+            stream = self._streams.get(name, name)
+            values[name] = _value(given, values, _uniform(seed, pair, stream))
             if name == factor and isinstance(given, Distribution):
-                values[name] = given.another(values[name], _uniform(seed, stream, name, "twin"))
+                values[name] = given.another(values[name], _uniform(seed, pair, stream, "twin"))
         own = {name: value for name, value in values.items() if name in self._own}
         shared = {name: value for name, value in values.items() if name not in self._own}
-        member = Hyperparameters(seed=seed, trial=stream, **own)
+        member = Hyperparameters(seed=seed, trial=pair, **own)
         drawn = {name: values[name] for name in self.searched}
         return Trial(number, drawn, factor, self._recipe(shared), member)
 
@@ -109,19 +127,8 @@ class Space:
         """The recipe with these fields; many trials share one, and checking it takes a while."""
         key = repr(sorted(shared.items()))
         if key not in self._recipes:
-            self._recipes[key] = self.recipe(**shared)
+            self._recipes[key] = _replaced(self.recipe, shared)
         return self._recipes[key]
-
-    def _value(
-        self, name: str, given: Any, values: Mapping[str, Value], seed: int, stream: int
-    ) -> Value:
-        if isinstance(given, When):
-            if values[given.name] != given.equals:
-                return given.otherwise
-            given = given.then
-        if isinstance(given, Distribution):
-            return given.at(_uniform(seed, stream, name))
-        return given
 
     def describe(self) -> dict[str, Any]:
         """All that says which trials there are, as JSON values; equal if and only if they are."""
@@ -129,11 +136,11 @@ class Space:
             name: given.describe() if _drawn(given) else {"fixed": given}
             for name, given in self.hyperparameters.items()
         }
+        own = ((field.name, field.default) for field in dataclasses.fields(Hyperparameters))
         defaults = {
-            field.name: field.default
-            for kind in (self.recipe, Hyperparameters)
-            for field in dataclasses.fields(kind)
-            if field.name not in (*self.hyperparameters, *_STREAM)
+            name: type(value).__name__ if dataclasses.is_dataclass(value) else value
+            for name, value in (*_paths(self.recipe), *own)
+            if name not in (*self.hyperparameters, *_STREAM)
         }
         code = None if self.source is None else hashlib.sha256(self.source[1].encode()).hexdigest()
         description = {
@@ -150,7 +157,8 @@ class Space:
         """A space of a file travels to other processes as the file's text."""
         if self.source is not None:
             return space_from_text, self.source
-        return _rebuilt, (self.recipe, self.twins, self.hyperparameters)
+        settings = {"twins": self.twins, "objective": self.objective}
+        return _rebuilt, (self.recipe, self.hyperparameters, settings)
 
 
 def load_space(path: Path) -> Space:
@@ -182,12 +190,46 @@ def space_from_text(name: str, text: str) -> Space:
     return space
 
 
-def _rebuilt(recipe: type[Any], twins: Sequence[str], hyperparameters: Mapping[str, Any]) -> Space:
-    return Space(recipe, twins=twins, **hyperparameters)
+def _rebuilt(recipe: Any, hyperparameters: Mapping[str, Any], settings: Mapping[str, Any]) -> Space:
+    return Space(recipe, hyperparameters, **settings)
+
+
+def _paths(recipe: Any, prefix: str = "") -> Iterator[tuple[str, Value]]:
+    """The fields of a recipe and of the dataclasses in it, each by its path, with their values."""
+    for field in dataclasses.fields(recipe):
+        if field.init:
+            value = getattr(recipe, field.name)
+            yield prefix + field.name, value
+            if dataclasses.is_dataclass(value):
+                yield from _paths(value, f"{prefix}{field.name}.")
+
+
+def _replaced(recipe: Any, values: Mapping[str, Value]) -> Any:
+    """The recipe with other values at some paths."""
+    changes: dict[str, Value] = {}
+    nested: dict[str, dict[str, Value]] = {}
+    for name, value in values.items():
+        field, dot, rest = name.partition(".")
+        if dot:
+            nested.setdefault(field, {})[rest] = value
+        else:
+            changes[field] = value
+    for field, inner in nested.items():
+        changes[field] = _replaced(changes.get(field, getattr(recipe, field)), inner)
+    return dataclasses.replace(recipe, **changes)
 
 
 def _drawn(given: object) -> bool:
     return isinstance(given, Distribution | When)
+
+
+def _value(given: Any, values: Mapping[str, Value], u: float) -> Value:
+    """What a hyper-parameter is where those before it have the given values."""
+    if isinstance(given, When):
+        if values[given.name] != given.equals:
+            return given.otherwise
+        given = given.then
+    return given.at(u) if isinstance(given, Distribution) else given
 
 
 def _uniform(*path: int | str) -> float:

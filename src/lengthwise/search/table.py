@@ -1,15 +1,66 @@
-"""The records of a search as tables."""
+"""The tables of a search, and the Parquet file of a chunk that they are read from.
+
+A chunk's file has one row per trial and set of weights: the columns of the trial table, then the
+lengths and every measure at each of them as lists. It is named after its first trial and the
+checksum of its content, because Parquet readers do not notice a flipped bit.
+"""
 
 import io
+import zlib
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
 
-from lengthwise.search.records import Buffer, Decoded, Layout, decode
+from lengthwise.errors import InputError
+from lengthwise.runs.table import Weights, all_weights
+from lengthwise.search.distributions import Value
+from lengthwise.search.space import Space, Trial
+from lengthwise.training import Trainer
 
 
-def trial_table(records: Sequence[Buffer]) -> polars.DataFrame:
+def chunk_file(space: Space, trials: Sequence[Trial], trainer: Trainer) -> bytes:
+    """Measure a trained fleet with all its weights; the content of the chunk's file."""
+    recipe, members = trials[0].recipe, [trial.member for trial in trials]
+    rows = _trials(space, trials, trainer)
+    pieces = []
+    for weights in all_weights(trainer, members):
+        measures: dict[str, dict[int, np.ndarray]] = {}
+        for reading in recipe.measure(trainer, weights.values):
+            found = reading.values.numpy(force=True).astype(np.float32)
+            measures.setdefault(reading.measure, {})[reading.length] = found
+        pieces.append(rows.with_columns(*_measured(weights, measures, recipe.train_length)))
+    content = io.BytesIO()
+    polars.concat(pieces).sort("trial", maintain_order=True).write_parquet(content)
+    return content.getvalue()
+
+
+def file_name(content: bytes) -> str:
+    """The name of a chunk's file."""
+    first = read_content(content, ["trial"])["trial"][0]
+    return f"{first:07d}-{zlib.crc32(content):08x}.parquet"
+
+
+def read_content(content: bytes, columns: Sequence[str]) -> polars.DataFrame:
+    """Some columns of a chunk's file."""
+    return polars.read_parquet(content, columns=list(columns))
+
+
+def trial_numbers(files: Sequence[Path]) -> set[int]:
+    """The trials of the chunks' files, each of which must be in one of them alone."""
+    if not files:
+        return set()
+    _require_whole(files)
+    scanned = polars.scan_parquet(list(files), include_file_paths="file")
+    found = scanned.select("trial", "file").unique().collect()
+    for number, file in found.filter(polars.col("trial").is_duplicated()).rows():
+        raise InputError(f"{file}: trial {number} is recorded twice: remove the file")
+    return set(found["trial"])
+
+
+def trial_table(files: Sequence[Path]) -> polars.DataFrame:
     """One row per trial and set of weights.
 
     Columns: `trial`, `factor` (what a second twin differs in from the trial before), one per
@@ -17,84 +68,94 @@ def trial_table(records: Sequence[Buffer]) -> polars.DataFrame:
     ("raw", "ema" or "bema"), `ema_power`, `bias_power`, and for every measure its means over the
     lengths up to the training length and beyond it, such as `tvd_within` and `tvd_beyond`.
     """
-    found: dict[Layout, list[tuple[polars.DataFrame, np.ndarray]]] = {}
-    for group in decode(records):
-        trials = _headers(group)
-        means = _means(group, trials["train_length"].to_numpy())
-        found.setdefault(group.layout, []).append((trials, means))
-    pieces = []
-    for layout, blocks in found.items():
-        trials = polars.concat([trials for trials, _ in blocks], how="vertical_relaxed")
-        order = trials["trial"].arg_sort().to_numpy()
-        means = np.concatenate([means for _, means in blocks])[order]
-        names = [f"{m}_{part}" for part in ("within", "beyond") for m in layout.measures]
-        columns = {name: means[:, :, place].ravel() for place, name in enumerate(names)}
-        pieces.append(_repeated(trials[order], layout, 1).with_columns(**columns))
-    return _joined(pieces)
+    return _read(files, lambda names: names[: names.index("length")])
 
 
-def length_table(records: Sequence[Buffer]) -> polars.DataFrame:
+def length_table(files: Sequence[Path]) -> polars.DataFrame:
     """One row per trial, set of weights and length, with a column per measure."""
-    pieces = []
-    for group in decode(records):
-        trials, weights, lengths, _ = group.readings.shape
-        rows = _repeated(_headers(group), group.layout, lengths).with_columns(
-            length=np.tile(np.array(group.layout.lengths), trials * weights)
-        )
-        for place, measure in enumerate(group.layout.measures):
-            rows = rows.with_columns(
-                polars.Series(measure, group.readings[..., place].ravel(), polars.Float64)
-            )
-        pieces.append(rows)
-    return _joined(pieces)
+
+    def chosen(names: list[str]) -> list[str]:
+        return names[: names.index("bias_power") + 1] + names[names.index("length") :]
+
+    table = _read(files, chosen)
+    if table.is_empty():
+        return table
+    lists = table.columns[table.columns.index("length") :]
+    return table.explode(lists).with_columns(polars.col(lists[1:]).cast(polars.Float64))
 
 
-def _joined(pieces: list[polars.DataFrame]) -> polars.DataFrame:
-    """Tables of several layouts as one, in the order of the trials' numbers."""
-    if not pieces:
+def _read(files: Sequence[Path], columns: Any) -> polars.DataFrame:
+    """The chosen columns of all chunks' files, in the order of the trials' numbers."""
+    if not files:
         return polars.DataFrame(schema={"trial": polars.Int64})
-    joined = polars.concat(pieces, how="vertical_relaxed")
-    return joined if joined["trial"].is_sorted() else joined.sort("trial", maintain_order=True)
+    _require_whole(files)
+    names = columns(list(polars.read_parquet_schema(files[0])))
+    table = polars.read_parquet(list(files), columns=names)
+    return table.sort("trial", maintain_order=True)
 
 
-def _means(group: Decoded, train: np.ndarray) -> np.ndarray:
-    """Means within and beyond each trial's training length: `(trials, weights, 2 x measures)`."""
-    count, weights, _, measures = group.readings.shape
-    means = np.full((count, weights, 2, measures), np.nan)
-    for longest in np.unique(train):
-        chosen = train == longest
-        inside = int((np.array(group.layout.lengths) <= longest).sum())
-        for place, part in enumerate((slice(inside), slice(inside, None))):
-            readings = group.readings[chosen, :, part]
-            if readings.shape[2]:
-                means[chosen, :, place] = readings.sum(2, dtype=np.float64) / readings.shape[2]
-    return means.reshape(count, weights, 2 * measures)
+def _require_whole(files: Sequence[Path]) -> None:
+    for file in files:
+        if f"{zlib.crc32(file.read_bytes()):08x}" != file.stem.rpartition("-")[2]:
+            raise InputError(
+                f"{file} is damaged: expected what was written, with the checksum in its name; "
+                "move the file away, and the search runs its trials again"
+            )
 
 
-def _headers(group: Decoded) -> polars.DataFrame:
+def _trials(space: Space, trials: Sequence[Trial], trainer: Trainer) -> polars.DataFrame:
     """One row per trial: its number, its hyper-parameters, whether it diverged."""
-    lines = io.BytesIO(b"\n".join(group.headers))
-    trials = polars.read_ndjson(lines, infer_schema_length=None)
-    if "train_length" in trials.schema["values"].to_schema():  # type: ignore[attr-defined]
-        trials = trials.drop("train_length")
-    trials = trials.unnest("values")
-    first = ["trial", "factor"]
-    return trials.select(
-        polars.col("trial"),
-        polars.col("factor").cast(polars.String),
-        polars.exclude(*first, "diverged"),
-        polars.col("diverged").cast(polars.Int64),
-    )
+    columns: dict[str, Any] = {
+        "trial": [trial.number for trial in trials],
+        "factor": polars.Series([trial.factor for trial in trials], dtype=polars.String),
+    }
+    for name in space.searched:
+        # Of one type in all files, even if this chunk has but the whole numbers of several.
+        kind = polars.Series([_plain(end) for end in space.ends(name)], strict=False).dtype
+        values = [_plain(trial.values[name]) for trial in trials]
+        columns[name] = polars.Series(values, dtype=kind, strict=False)
+    if "train_length" not in columns:
+        columns["train_length"] = [trial.recipe.train_length for trial in trials]
+    diverged = [step if step >= 0 else None for step in trainer.diverged.tolist()]
+    columns["diverged"] = polars.Series(diverged, dtype=polars.Int64)
+    return polars.DataFrame(columns)
 
 
-def _repeated(trials: polars.DataFrame, layout: Layout, each: int) -> polars.DataFrame:
-    """The columns that say which trial and weights a row is of, `each` rows for either."""
-    count, weights = len(trials), len(layout.weights)
-    kinds, emas, biases = zip(*layout.weights, strict=True)
-    powers = polars.DataFrame(
-        {"weights": kinds, "ema_power": emas, "bias_power": biases},
-        schema_overrides={"ema_power": polars.Float64, "bias_power": polars.Float64},
-    )
-    rows = np.repeat(np.arange(count), weights * each)
-    kinds_of_rows = np.tile(np.repeat(np.arange(weights), each), count)
-    return polars.concat([trials[rows], powers[kinds_of_rows]], how="horizontal")
+def _measured(
+    weights: Weights, measures: dict[str, dict[int, np.ndarray]], train_length: int
+) -> list[polars.Series | polars.Expr]:
+    """The columns that say which weights were measured, and what came out."""
+    lengths = sorted(next(iter(measures.values())))
+    if any(sorted(found) != lengths for found in measures.values()):
+        raise ValueError("expected every measure at every length")
+    values = {name: np.stack([by[n] for n in lengths], 1) for name, by in measures.items()}
+    inside = np.array(lengths) <= train_length
+    means = [
+        polars.Series(f"{name}_{part}", _mean(found[:, chosen]))
+        for part, chosen in (("within", inside), ("beyond", ~inside))
+        for name, found in values.items()
+    ]
+    count = len(next(iter(values.values())))
+    powers = (("ema_power", weights.ema_powers), ("bias_power", weights.bias_powers))
+    return [
+        polars.lit(weights.kind).alias("weights"),
+        *(polars.Series(name, given or [None] * count, polars.Float64) for name, given in powers),
+        *means,
+        polars.Series("length", [lengths] * count),
+        *(polars.Series(name, found).arr.to_list() for name, found in values.items()),
+    ]
+
+
+def _mean(values: np.ndarray) -> np.ndarray:
+    """Over the last axis; NaN where it is empty."""
+    if values.shape[1] == 0:
+        return np.full(len(values), np.nan)
+    mean: np.ndarray = values.sum(1, dtype=np.float64) / values.shape[1]
+    return mean
+
+
+def _plain(value: Value) -> Any:
+    """A value as a table can hold it."""
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)

@@ -1,14 +1,10 @@
-"""What a worker does with a chunk: train its fleet, measure it, give the records back."""
+"""What a worker does with a chunk: train its fleet, measure it, give its file back."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lengthwise.search.records import records
 from lengthwise.search.space import Space
-
-
-class Abandoned(Exception):  # noqa: N818 - nobody waits for the work any more
-    """The work was given up, because whoever asked for it is gone."""
+from lengthwise.search.table import chunk_file
 
 
 @dataclass(frozen=True)
@@ -18,17 +14,20 @@ class Work:
     space: Space
     seed: int
 
-    def do(self, trials: Sequence[int], abandon: Callable[[], bool] = lambda: False) -> list[bytes]:
-        """Train and measure the given trials as one fleet; one record each.
+    def do(self, trials: Sequence[int], stop: Callable[[], bool] = lambda: False) -> bytes:
+        """Train and measure the given trials as one fleet.
 
         Args:
             trials: The numbers of trials that fit into one fleet.
-            abandon: Asked between steps; True raises `Abandoned`.
+            stop: Asked between steps; True gives the work up.
+
+        Returns:
+            The content of the chunk's Parquet file; empty if the work was given up.
         """
         drawn = [self.space.trial(self.seed, number) for number in trials]
         trainer = drawn[0].recipe.trainer([trial.member for trial in drawn])
         while trainer.step < trainer.steps:
-            if abandon():
-                raise Abandoned
+            if stop():
+                return b""
             trainer.advance()
-        return records(trainer, drawn)
+        return chunk_file(self.space, drawn, trainer)

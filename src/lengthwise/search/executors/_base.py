@@ -13,8 +13,8 @@ class Done:
     """A chunk that was trained and measured."""
 
     chunk: Chunk
-    records: list[bytes]
-    """One per trial, in the order of the chunk."""
+    content: bytes
+    """Of the chunk's Parquet file."""
 
 
 class Executor(Protocol):

@@ -1,6 +1,8 @@
 """A Ray cluster: one that runs already, by its address, or one on this machine."""
 
 import socket
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,19 +13,18 @@ from lengthwise.search.packing import Chunk
 from lengthwise.search.work import Work
 
 ANSWER_SECONDS = 5.0
-"""How long an address may take to answer."""
+"""How long an address may take to accept a connection."""
+
+CONNECT_SECONDS = 30.0
+"""How long Ray may take to find a cluster there: by itself it would try for minutes."""
 
 WAIT_SECONDS = 0.5
-
-_FRAME, _SETTINGS = 9, 4
-_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0])
-"""How an HTTP/2 connection begins (RFC 9113); Ray speaks gRPC, so it answers with its settings."""
 
 
 class RayExecutor:
     """Trains on a Ray cluster, one fleet per core, one thread each.
 
-    Records come back through Ray, and the process that started the search writes them: nodes need
+    Results come back through Ray, and the process that started the search writes them: nodes need
     neither a disk in common nor the file that defines the space.
     """
 
@@ -40,7 +41,7 @@ class RayExecutor:
         require(workers is None or workers >= 1, "workers", workers, "at least 1")
         _import_ray()
         if address not in ("local", "auto"):
-            _require_answer(address)
+            _require_cluster(address)
         self.address = address
         self.workers = workers
 
@@ -86,13 +87,11 @@ def _run(ray: Any, work: Work, chunks: Sequence[Chunk]) -> Iterator[Done | None]
             for reference in ready:
                 chunk = running.pop(reference)
                 try:
-                    records = ray.get(reference)
+                    content = ray.get(reference)
                 except ray.exceptions.RayTaskError as error:
                     reason = str(error.cause).splitlines()[0]
-                    raise InputError(
-                        f"trials {chunk.trials}: {type(error.cause).__name__}: {reason}"
-                    ) from error
-                yield Done(chunk, records)
+                    raise InputError(f"{chunk}: {type(error.cause).__name__}: {reason}") from error
+                yield Done(chunk, content)
             if not ready:
                 yield None
     finally:
@@ -100,7 +99,7 @@ def _run(ray: Any, work: Work, chunks: Sequence[Chunk]) -> Iterator[Done | None]
             ray.cancel(reference, force=True)
 
 
-def _do(work: Work, trials: tuple[int, ...]) -> list[bytes]:
+def _do(work: Work, trials: tuple[int, ...]) -> bytes:
     import torch
 
     torch.set_num_threads(1)
@@ -117,19 +116,25 @@ def _import_ray() -> Any:
     return ray
 
 
-def _require_answer(address: str) -> None:
-    """Raise at once where nobody listens; Ray itself would try for a minute."""
+def _require_cluster(address: str) -> None:
+    """Raise where nobody listens, or something else than Ray."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     expected = "host:port, auto or local"
     require(bool(colon) and port.isdigit() and bool(host), "ray", address, expected)
     try:
-        with socket.create_connection((host, int(port)), ANSWER_SECONDS) as connection:
-            connection.sendall(_GREETING)
-            answer = connection.recv(_FRAME, socket.MSG_WAITALL)
+        socket.create_connection((host, int(port)), ANSWER_SECONDS).close()
     except (OSError, OverflowError) as error:
         raise InputError(
             f"ray = {address!r}: nobody answers there ({error}): expected the address of a running "
             "Ray cluster"
         ) from error
-    speaks = len(answer) == _FRAME and answer[3] == _SETTINGS
-    require(speaks, "ray", address, "the address of a Ray cluster: what answers there is none")
+    # In a process of its own, because an attempt to connect can be ended in no other way.
+    connect = [sys.executable, "-c", "import ray, sys; ray.init(sys.argv[1])", address]
+    try:
+        subprocess.run(connect, capture_output=True, timeout=CONNECT_SECONDS, check=True, text=True)
+    except subprocess.TimeoutExpired:
+        expected = "the address of a Ray cluster: what answers there is none"
+        raise InputError(f"ray = {address!r}: expected {expected}") from None
+    except subprocess.CalledProcessError as error:
+        reason = error.stderr.strip().splitlines()[-1]
+        raise InputError(f"ray = {address!r}: Ray cannot use it ({reason})") from error
