@@ -44,7 +44,7 @@ class _Options:
                     command=command_line(),
                 )  # fmt: skip
         except KeyboardInterrupt:
-            print(f"stopped; the trials done are kept; go on with: {quoted(command_line())}")
+            print(f"stopped; the trials done are kept; resume with: {quoted(command_line())}")
             return 130
         print(f"{self.trials} trials done: {out}")
         for row in ranked(folder.table(), space.objective).head(1).iter_rows(named=True):
@@ -66,7 +66,7 @@ class SearchSetComplement(_Options):
     """
 
     space: Path | None = None
-    """A Python file with 'space = Space(SetComplementRecipe(), ...)'. It is run: trust it first."""
+    """A Python file with 'space = Space(recipe_for("set-complement"), ...)'. It is run: trust it first."""
 
     out: Path = Path("runs/search/set-complement")
     """The search's folder."""
@@ -74,18 +74,18 @@ class SearchSetComplement(_Options):
     def run(self) -> int:
         """Search the default space, or the one of a file."""
         from lengthwise.errors import require
-        from lengthwise.runs import SetComplementRecipe
         from lengthwise.search import load_space
         from lengthwise.search.set_complement import set_complement_space
+        from lengthwise.tasks import SetComplement
 
         if self.space is None:
             return self.search(set_complement_space(), self.out)
         space = load_space(self.space)
         require(
-            isinstance(space.recipe, SetComplementRecipe),
+            isinstance(space.recipe.task, SetComplement),
             "space",
             str(self.space),
-            f"a space of SetComplementRecipe; for others: lengthwise search run {self.space}",
+            f"a space of that task; for others: lengthwise search run {self.space}",
         )
         return self.search(space, self.out)
 
@@ -144,7 +144,7 @@ class SearchStatus:
         asked = folder.asked[-1] if folder.asked else 0
         print(f"{done} of {asked} trials, seed {folder.seed}, {len(folder.files())} fleets")
         if done < asked:
-            state = "running" if folder.in_use() else "stopped; go on with"
+            state = "running" if folder.in_use() else "stopped; resume with"
             print(f"{state}: {quoted(folder.description['command'])}")
         if done == 0:
             return 0

@@ -4,19 +4,15 @@ import math
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID
 from rich.progress import Progress as Bars
 
-from lengthwise.progress import Progress
-
-if TYPE_CHECKING:
-    from lengthwise.runs.execute import Progress as RunProgress
+from lengthwise.progress import Progress, Report
 
 PLAIN_SECONDS = 10.0
 """Time between lines where the output is not a terminal."""
@@ -33,20 +29,18 @@ def quoted(words: list[str]) -> str:
 
 
 @contextmanager
-def progress_display() -> Iterator[Callable[["Progress | RunProgress"], None]]:
+def progress_display() -> Iterator[Report]:
     """A report function that draws a bar per name on a terminal, and prints lines elsewhere."""
     console = Console(stderr=True)
     pace = _Pace()
     if not console.is_terminal:
-        lines = _Lines(pace)
-        yield lambda progress: lines.show(_common(progress))
+        yield _Lines(pace).show
         return
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), "{task.fields[detail]}")
     with Bars(*columns, console=console) as bars:
         tasks: dict[str, TaskID] = {}
 
-        def draw(given: "Progress | RunProgress") -> None:
-            progress = _common(given)
+        def draw(progress: Progress) -> None:
             if progress.name not in tasks:
                 tasks[progress.name] = bars.add_task(progress.name, detail="")
             bars.update(
@@ -104,13 +98,3 @@ class _Lines:
         self._printed[progress.name] = now, over
         counted = f"{progress.done}/{progress.total} {progress.unit}"
         print(f"{progress.name}: {counted}, {detail}", file=sys.stderr)
-
-
-def _common(progress: "Progress | RunProgress") -> Progress:
-    """A run's progress in the words of all others."""
-    if isinstance(progress, Progress):
-        return progress
-    parts = [] if math.isnan(progress.loss) else [f"loss {progress.loss:.4f}"]
-    parts += [f"{progress.diverged} diverged"] if progress.diverged else []
-    parts += [progress.phase] if progress.phase != "training" else []
-    return Progress(progress.run, progress.step, progress.steps, detail=", ".join(parts))

@@ -1,13 +1,14 @@
 """Training a run from wherever it stands to its end, safely against being stopped."""
 
+import math
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 
+from lengthwise.progress import Progress, Report
 from lengthwise.runs.folder import RunFolder
 from lengthwise.runs.table import measure_table
 from lengthwise.training import Trainer
@@ -16,23 +17,6 @@ CHECKPOINT_SECONDS = 20.0
 """Default time between checkpoints: seldom enough to cost next to nothing."""
 
 REPORT_SECONDS = 0.5
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run has come."""
-
-    run: str
-    step: int
-    steps: int
-    loss: float
-    """Median loss of the models that have not diverged."""
-    diverged: int
-    """How many models have diverged."""
-    phase: str = "training"
-
-
-Report = Callable[[Progress], None]
 
 
 class Interrupted(Exception):  # noqa: N818 - being stopped is no error
@@ -53,7 +37,7 @@ def execute(
         stop: Asked between steps; True saves the state and raises `Interrupted`.
         checkpoint_seconds: Time between checkpoints.
     """
-    with folder.locked(), _interrupts() as interrupted:
+    with folder.locked(), interrupts() as interrupted:
         if folder.finished:
             return
         folder.require_same_version()
@@ -97,15 +81,19 @@ def _train(
     folder.save_checkpoint(trainer.steps_done, trainer.state_dict())
 
 
-def _progress(folder: RunFolder, trainer: Trainer, phase: str = "training") -> Progress:
+def _progress(folder: RunFolder, trainer: Trainer, phase: str = "") -> Progress:
     alive = trainer.loss[trainer.diverged < 0]
-    loss = float(alive.median()) if len(alive) else float("nan")
+    loss = float(alive.median()) if len(alive) else math.nan
+    parts = [] if math.isnan(loss) else [f"loss {loss:.4f}"]
     diverged = len(trainer.loss) - len(alive)
-    return Progress(folder.path.name, trainer.steps_done, trainer.steps, loss, diverged, phase)
+    parts += [f"{diverged} diverged"] if diverged else []
+    parts += [phase] if phase else []
+    name, done = folder.path.name, trainer.steps_done
+    return Progress(name, done, trainer.steps, detail=", ".join(parts))
 
 
 @contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
+def interrupts() -> Iterator[Callable[[], bool]]:
     """Turn the first Ctrl-C into a flag, so that no step is cut in two; a second ends at once."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False

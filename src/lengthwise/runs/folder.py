@@ -52,6 +52,10 @@ class RunFolder:
         self.recipe = recipe_from_json(description["recipe"])
         self.hyperparameters = hyperparameters_from_json(description["hyperparameters"])
         """What each model of the run trains with."""
+        self.version: dict[str, str] = converted(description["version"], dict[str, str], "version")
+        """Which code made the run."""
+        self.command: list[str] = converted(description["command"], list[str], "command")
+        """The command that made the run."""
 
     @classmethod
     def create(
@@ -104,18 +108,6 @@ class RunFolder:
     def open(cls, path: Path) -> Self:
         """Open a run folder to read it."""
         return opened(path, "run", FORMAT, lambda description: cls(path, description))
-
-    @property
-    def version(self) -> dict[str, str]:
-        """Which code made the run."""
-        found: dict[str, str] = converted(self.description["version"], dict[str, str], "version")
-        return found
-
-    @property
-    def command(self) -> list[str]:
-        """The command that made the run."""
-        found: list[str] = converted(self.description["command"], list[str], "command")
-        return found
 
     def require_same_version(self) -> None:
         """Raise unless the code that runs now is the version that started the run."""
@@ -191,7 +183,9 @@ class RunFolder:
         log(self.path, event)
 
 
-def _clear(path: Path, lock: Callable[[], AbstractContextManager[None]], *, overwrite: bool) -> None:
+def _clear(
+    path: Path, lock: Callable[[], AbstractContextManager[None]], *, overwrite: bool
+) -> None:
     """Remove the run at `path`, if there is one, it may be and nobody uses it."""
     try:
         taken = path.exists() and any(entry.name != "lock" for entry in path.iterdir())

@@ -128,7 +128,8 @@ def _load_file(path: Path) -> nn.Module:
         model.to(dtype).load_state_dict(state)
     except (ValueError, KeyError, TypeError, RuntimeError, StopIteration) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"path = {str(path)!r}: damaged ({reason}): expected {expected}") from error
+        message = f"path = {str(path)!r}: damaged ({reason}): expected {expected}"
+        raise InputError(message) from error
     for module in model.modules():
         if isinstance(module, Dropout):
             module.active = bool(module.rate > 0)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from lengthwise.errors import InputError
 from lengthwise.pool import cores, run_jobs
-from lengthwise.runs.execute import Interrupted, Report, _interrupts, execute
+from lengthwise.progress import Report
+from lengthwise.runs.execute import Interrupted, execute, interrupts
 from lengthwise.runs.folder import RunFolder
 
 
@@ -26,7 +27,7 @@ def execute_all(paths: Sequence[Path], report: Report, workers: int | None = Non
     if workers is None:
         workers = cores() if all(folder.recipe.device == "cpu" for folder in folders) else 1
     failures: list[str] = []
-    with _interrupts() as interrupted:
+    with interrupts() as interrupted:
         jobs = [folder.path for folder in folders]
         with closing(run_jobs(_execute, jobs, workers, interrupted)) as events:
             for event in filter(None, events):

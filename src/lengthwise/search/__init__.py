@@ -10,7 +10,6 @@ from lengthwise.search.distributions import (
 )
 from lengthwise.search.executors import LocalExecutor, RayExecutor
 from lengthwise.search.folder import SearchFolder
-from lengthwise.search.recipes import ModuleRecipe
 from lengthwise.search.run import search
 from lengthwise.search.space import Space, load_space
 
@@ -19,7 +18,6 @@ __all__ = [
     "Integers",
     "LocalExecutor",
     "LogUniform",
-    "ModuleRecipe",
     "RayExecutor",
     "SearchFolder",
     "Sometimes",

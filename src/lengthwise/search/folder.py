@@ -17,7 +17,7 @@ import polars
 
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_bytes, write_text
-from lengthwise.folders import held, log, now, opened
+from lengthwise.folders import locked, log, now, opened
 from lengthwise.runs.version import code_version
 from lengthwise.search.space import Space
 from lengthwise.search.table import file_name, length_table, trial_numbers, trial_table
@@ -106,14 +106,14 @@ class SearchFolder:
             self._save()
         return [range(a, b) for a, b in zip([0, *asked], asked, strict=False)]
 
-    def held(self) -> AbstractContextManager[None]:
-        """Hold the search for this process; another one that tries gets an error."""
-        return held(self.path, "search")
+    def locked(self) -> AbstractContextManager[None]:
+        """Lock the search for this process; another one that tries gets an error."""
+        return locked(self.path, "search")
 
     def in_use(self) -> bool:
         """Whether another process works on the search right now."""
         try:
-            with self.held():
+            with self.locked():
                 return False
         except InputError:
             return True
@@ -185,4 +185,4 @@ def _difference(before: Any, now: Any, name: str = "") -> str:
     return f"{name} was {json.dumps(before)}, and is {json.dumps(now)}"
 
 
-_NESTED = ("hyperparameters", "defaults")
+_NESTED = ("hyperparameters", "defaults", "recipe", "task", "model")

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import torch
 
-from lengthwise.search.recipes import pack_key
 from lengthwise.search.space import Space, Trial
 
 MOST_MODELS = {"cpu": 64}
@@ -54,22 +53,22 @@ def pack(space: Space, seed: int, trials: Sequence[int]) -> list[Chunk]:
 
 def most_models(trial: Trial) -> int:
     """How many models like this one a fleet may have."""
-    device = torch.device(getattr(trial.recipe, "device", "cpu"))
+    device = torch.device(trial.recipe.device)
     most = MOST_MODELS.get(device.type, MOST_MODELS_ELSEWHERE)
     with torch.device("meta"):
-        model = trial.recipe.model(trial.member)
+        model = trial.recipe.build(trial.hyperparameters)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     # Weights, gradient, two moments, first weights, a place to work, and one EMA per power.
-    copies = 6 + len(trial.member.ema_powers)
+    copies = 6 + len(trial.hyperparameters.ema_powers)
     memory = MOST_BYTES // (8 * copies * max(parameters, 1))
     return max(1, min(most, MOST_MODEL_STEPS // trial.recipe.steps, memory))
 
 
 def _shape(trial: Trial) -> object:
     """What trials of one fleet share: a shape, and whatever else makes them fast together."""
-    member = trial.member
-    key = pack_key(trial.recipe, member)
-    return trial.recipe, len(member.ema_powers), len(member.bias_powers), key
+    own = trial.hyperparameters
+    powers = len(own.ema_powers), len(own.bias_powers)
+    return trial.recipe, powers, trial.recipe.pack_key(own)
 
 
 def _pieces(group: list[Trial], most: int) -> Iterator[list[Trial]]:

@@ -43,7 +43,7 @@ def search(
     work = Work(space, seed)
     space.trial(seed, 0)  # says what is wrong with the space before anything is written
     folder = SearchFolder.create_or_open(out, space, seed, command)
-    with folder.held():
+    with folder.locked():
         ranges = folder.ask(trials)
         recorded = folder.done()
         chunks = [
@@ -61,7 +61,7 @@ def search(
         if not chunks:
             return folder
         executor = executor or LocalExecutor()
-        folder.log(f"{len(recorded)} of {trials} trials recorded, going on ({executor.name})")
+        folder.log(f"{len(recorded)} of {trials} trials recorded, resuming ({executor.name})")
         results = executor.run(work, chunks)
         try:
             for result in results:

@@ -3,19 +3,18 @@
 import dataclasses
 import hashlib
 import json
-import sys
-import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lengthwise.errors import InputError, require, require_name
+from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.randomness import address
+from lengthwise.registry import load_file, load_text
+from lengthwise.runs import Recipe, recipe_to_json
 from lengthwise.search.distributions import Distribution, Value, When
 from lengthwise.search.objective import require_objective
-from lengthwise.search.recipes import SearchRecipe
-from lengthwise.training import Hyperparameters
 
 _STREAM = ("seed", "trial")
 """Hyper-parameters that say which random numbers a model sees: the search sets them itself."""
@@ -30,8 +29,8 @@ class Trial:
     """What was drawn, by name."""
     factor: str | None
     """What this trial differs in from the one before, its twin; None if it is no second twin."""
-    recipe: SearchRecipe
-    member: Hyperparameters
+    recipe: Recipe
+    hyperparameters: Hyperparameters
 
 
 class Space:
@@ -47,16 +46,17 @@ class Space:
 
     def __init__(
         self,
-        recipe: Any,
+        recipe: Recipe,
         hyperparameters: Mapping[str, Distribution | When | Value],
         *,
         twins: Sequence[str] = (),
         objective: str = "tvd_beyond",
+        streams: Mapping[str, str] | None = None,
     ) -> None:
         """Check all names.
 
         Args:
-            recipe: A frozen dataclass, whose fields may be frozen dataclasses.
+            recipe: What all trials share, but for what is searched.
             hyperparameters: A distribution, a condition (`When`) or a fixed value each.
             twins: Names of hyper-parameters. If any are given, trials come in pairs: 2j + 1 has
                 the data, the initial weights and all hyper-parameters of 2j, but for one of these,
@@ -64,33 +64,34 @@ class Space:
                 gives both twins the same distribution.
             objective: What makes a trial the best: `MEASURE_within` or `MEASURE_beyond`, the
                 least, or for accuracy and exact_match the greatest. Trials do not depend on it.
+            streams: Names of random streams that shall not be those of the hyper-parameters, so
+                that renaming one leaves a search's trials as they were.
 
         Raises:
             InputError: A name that there is not, with the nearest one that there is.
         """
         require_objective(objective)
-        instance = dataclasses.is_dataclass(recipe) and not isinstance(recipe, type)
-        require(instance, "recipe", recipe, "a recipe, such as SetComplementRecipe()")
+        expected = "a Recipe, such as recipe_for('set-complement')"
+        require(isinstance(recipe, Recipe), "recipe", recipe, expected)
         self.recipe = recipe
         self.hyperparameters = dict(hyperparameters)
         self.twins = tuple(twins)
         self.objective = objective
         self.source: tuple[str, str] | None = None
         """Name and text of the file that defined the space, if one did."""
-        self._recipes: dict[str, SearchRecipe] = {}
+        self._recipes: dict[str, Recipe] = {}
         self._own = {field.name for field in dataclasses.fields(Hyperparameters)} - set(_STREAM)
         shared = dict(_paths(recipe))
-        for name in sorted(self._own & shared.keys()):
-            raise InputError(f"{type(recipe).__name__}.{name}: expected a name that no member has")
         seen: set[str] = set()
         for name, given in self.hyperparameters.items():
             require_name(name, shared.keys() | self._own, "hyper-parameter")
             if isinstance(given, When):
                 require_name(given.name, seen, f"When of {name}, which must follow")
             seen.add(name)
+        self._renamed = dict(streams or {})
         self._streams: dict[str, str] = {}
         for name in self.searched:
-            last = name.rpartition(".")[2]
+            last = self._renamed.get(name, name.rpartition(".")[2])
             self._streams[name] = name if last in self._streams.values() else last
         unconditional = [n for n in self.searched if not isinstance(hyperparameters[n], When)]
         for name in self.twins:
@@ -119,11 +120,11 @@ class Space:
                 values[name] = given.another(values[name], _uniform(seed, pair, stream, "twin"))
         own = {name: value for name, value in values.items() if name in self._own}
         shared = {name: value for name, value in values.items() if name not in self._own}
-        member = Hyperparameters(seed=seed, trial=pair, **own)
         drawn = {name: values[name] for name in self.searched}
-        return Trial(number, drawn, factor, self._recipe(shared), member)
+        model = Hyperparameters(seed=seed, trial=pair, **own)
+        return Trial(number, drawn, factor, self._recipe(shared), model)
 
-    def _recipe(self, shared: Mapping[str, Value]) -> SearchRecipe:
+    def _recipe(self, shared: Mapping[str, Value]) -> Recipe:
         """The recipe with these fields; many trials share one, and checking it takes a while."""
         key = repr(sorted(shared.items()))
         if key not in self._recipes:
@@ -136,18 +137,18 @@ class Space:
             name: given.describe() if _drawn(given) else {"fixed": given}
             for name, given in self.hyperparameters.items()
         }
-        own = ((field.name, field.default) for field in dataclasses.fields(Hyperparameters))
         defaults = {
-            name: type(value).__name__ if dataclasses.is_dataclass(value) else value
-            for name, value in (*_paths(self.recipe), *own)
-            if name not in (*self.hyperparameters, *_STREAM)
+            field.name: field.default
+            for field in dataclasses.fields(Hyperparameters)
+            if field.name not in (*self.hyperparameters, *_STREAM)
         }
         code = None if self.source is None else hashlib.sha256(self.source[1].encode()).hexdigest()
         description = {
-            "recipe": self.recipe.name,
+            "recipe": recipe_to_json(self.recipe),
             "twins": list(self.twins),
             "hyperparameters": described,
             "defaults": defaults,
+            "streams": self._renamed,
             "code": code,
         }
         plain: dict[str, Any] = json.loads(json.dumps(description, default=repr))
@@ -157,32 +158,23 @@ class Space:
         """A space of a file travels to other processes as the file's text."""
         if self.source is not None:
             return space_from_text, self.source
-        settings = {"twins": self.twins, "objective": self.objective}
+        settings = {"twins": self.twins, "objective": self.objective, "streams": self._renamed}
         return _rebuilt, (self.recipe, self.hyperparameters, settings)
 
 
 def load_space(path: Path) -> Space:
-    """Run the Python file at `path` and take the `space` that it defines."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"space = {str(path)!r}: expected a Python file ({error})") from error
-    return space_from_text(path.name, text)
+    """Run the Python file at `path` and take the `space` that it defines.
+
+    Raises:
+        InputError: It cannot be read, fails, or defines none.
+    """
+    file = load_file(path)
+    return space_from_text(file.name, file.text)
 
 
 def space_from_text(name: str, text: str) -> Space:
     """The `space` that the text of a Python file defines; `name` is for messages."""
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    module = types.ModuleType(f"lengthwise_space_{digest}")
-    # Classes look for the module they were defined in, dataclasses already while they are made.
-    sys.modules[module.__name__] = module
-    try:
-        exec(compile(text, name, "exec"), module.__dict__)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from error
-    except Exception as error:
-        raise InputError(f"space = {name!r}: {type(error).__name__}: {error}") from error
-    space = getattr(module, "space", None)
+    space = getattr(load_text(name, text).module, "space", None)
     expected = "a file that defines 'space = Space(...)'"
     require(isinstance(space, Space), "space", name, expected)
     assert isinstance(space, Space)
@@ -190,7 +182,9 @@ def space_from_text(name: str, text: str) -> Space:
     return space
 
 
-def _rebuilt(recipe: Any, hyperparameters: Mapping[str, Any], settings: Mapping[str, Any]) -> Space:
+def _rebuilt(
+    recipe: Recipe, hyperparameters: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Space:
     return Space(recipe, hyperparameters, **settings)
 
 

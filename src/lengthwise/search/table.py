@@ -23,15 +23,15 @@ from lengthwise.training import Trainer
 
 def chunk_file(space: Space, trials: Sequence[Trial], trainer: Trainer) -> bytes:
     """Measure a trained fleet with all its weights; the content of the chunk's file."""
-    recipe, members = trials[0].recipe, [trial.member for trial in trials]
+    recipe = trials[0].recipe
     rows = _trials(space, trials, trainer)
     pieces = []
-    for weights in all_weights(trainer, members):
+    for weights in all_weights(trainer):
         measures: dict[str, dict[int, np.ndarray]] = {}
-        for reading in recipe.measure(trainer, weights.values):
-            found = reading.values.numpy(force=True).astype(np.float32)
-            measures.setdefault(reading.measure, {})[reading.length] = found
-        pieces.append(rows.with_columns(*_measured(weights, measures, recipe.train_length)))
+        for found in recipe.measure(trainer.fleet, weights.values):
+            values = found.values.numpy(force=True).astype(np.float32)
+            measures.setdefault(found.measure, {})[found.length] = values
+        pieces.append(rows.with_columns(*_measured(weights, measures, recipe.max_train_length)))
     content = io.BytesIO()
     polars.concat(pieces).sort("trial", maintain_order=True).write_parquet(content)
     return content.getvalue()
@@ -64,7 +64,7 @@ def trial_table(files: Sequence[Path]) -> polars.DataFrame:
     """One row per trial and set of weights.
 
     Columns: `trial`, `factor` (what a second twin differs in from the trial before), one per
-    hyper-parameter that was searched, `train_length`, `diverged` (the step, or null), `weights`
+    hyper-parameter that was searched, `max_train_length`, `diverged` (the step, or null), `weights`
     ("raw", "ema" or "bema"), `ema_power`, `bias_power`, and for every measure its means over the
     lengths up to the training length and beyond it, such as `tvd_within` and `tvd_beyond`.
     """
@@ -114,22 +114,22 @@ def _trials(space: Space, trials: Sequence[Trial], trainer: Trainer) -> polars.D
         kind = polars.Series([_plain(end) for end in space.ends(name)], strict=False).dtype
         values = [_plain(trial.values[name]) for trial in trials]
         columns[name] = polars.Series(values, dtype=kind, strict=False)
-    if "train_length" not in columns:
-        columns["train_length"] = [trial.recipe.train_length for trial in trials]
+    if "max_train_length" not in columns:
+        columns["max_train_length"] = [trial.recipe.max_train_length for trial in trials]
     diverged = [step if step >= 0 else None for step in trainer.diverged.tolist()]
     columns["diverged"] = polars.Series(diverged, dtype=polars.Int64)
     return polars.DataFrame(columns)
 
 
 def _measured(
-    weights: Weights, measures: dict[str, dict[int, np.ndarray]], train_length: int
+    weights: Weights, measures: dict[str, dict[int, np.ndarray]], max_train_length: int
 ) -> list[polars.Series | polars.Expr]:
     """The columns that say which weights were measured, and what came out."""
     lengths = sorted(next(iter(measures.values())))
     if any(sorted(found) != lengths for found in measures.values()):
         raise ValueError("expected every measure at every length")
     values = {name: np.stack([by[n] for n in lengths], 1) for name, by in measures.items()}
-    inside = np.array(lengths) <= train_length
+    inside = np.array(lengths) <= max_train_length
     means = [
         polars.Series(f"{name}_{part}", _mean(found[:, chosen]))
         for part, chosen in (("within", inside), ("beyond", ~inside))

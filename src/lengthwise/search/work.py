@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from lengthwise.search.space import Space
 from lengthwise.search.table import chunk_file
+from lengthwise.training import Trainer
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,18 @@ class Work:
             The content of the chunk's Parquet file; empty if the work was given up.
         """
         drawn = [self.space.trial(self.seed, number) for number in trials]
-        trainer = drawn[0].recipe.trainer([trial.member for trial in drawn])
-        while trainer.step < trainer.steps:
+        trainer = drawn[0].recipe.trainer([trial.hyperparameters for trial in drawn])
+
+        def give_up(trainer: Trainer) -> None:
             if stop():
-                return b""
-            trainer.advance()
+                raise _GivenUp
+
+        try:
+            trainer.run(give_up)
+        except _GivenUp:
+            return b""
         return chunk_file(self.space, drawn, trainer)
+
+
+class _GivenUp(Exception):  # noqa: N818 - being stopped is no error
+    pass
