@@ -66,7 +66,7 @@ class SearchSetComplement(_Options):
     """
 
     space: Path | None = None
-    """A Python file with 'space = Space(recipe_for("set-complement"), ...)'. It is run: trust it first."""
+    """A Python file with 'space = Space(...)' of this task. It is run: trust it first."""
 
     out: Path = Path("runs/search/set-complement")
     """The search's folder."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -126,7 +127,7 @@ class _Sums:
         size = max(1, CHUNK_ELEMENTS // per_input)
         for first in range(0, count, size):
             part = slice(first, first + size)
-            chunk = map_tensors(lambda tensor, part=part: tensor[part], inputs)
+            chunk = map_tensors(itemgetter(part), inputs)
             self._add(self._fleet.predict(chunk, self._weights), targets[part])
 
     def measurements(self, length: int, place: int, exact: bool) -> Iterator[Measurement]:

@@ -25,7 +25,7 @@ class Model(ABC):
     name: ClassVar[str]
     """The name by which the command line and run folders know the model: see `model`."""
 
-    reads: ClassVar[type[Task]] = Task
+    reads: ClassVar[type[Task]] = Task  # type: ignore[type-abstract]
     """The kind of task whose inputs it can read."""
 
     remedies: tuple[str, ...] = ()

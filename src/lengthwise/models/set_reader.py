@@ -154,7 +154,7 @@ class SetReader(nn.Module):
         else:
             sizes = [piece.shape[-1] for piece in pieces]
             shares = zip(parts(), weights.split(sizes, -1), strict=True)
-            mixed = sum(share @ self._features(items) for items, share in shares)  # type: ignore[assignment]
+            mixed = sum(share @ self._features(items) for items, share in shares)
         logits, attended = self._answer(encoded, mixed)
         return ReadOut(logits, weights, attended.before_norm, attended.after_norm)
 

@@ -92,7 +92,7 @@ def _part(registry: Registry[Kind], values: Any, base: type[Any]) -> Any:
     """A task or a model out of its name and its fields."""
     given = converted(values, dict[str, Any], registry.kind)
     name = given.pop("name", None)
-    cls = registry.get(name)  # type: ignore[arg-type]
+    cls = registry.get(name)
     known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
     for field in given:
         require_name(field, known, f"field of {registry.kind} {name!r}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lengthwise.errors import InputError, require, require_name
+from lengthwise.errors import require, require_name
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.randomness import address
 from lengthwise.registry import load_file, load_text

@@ -1,5 +1,6 @@
 """What every task offers."""
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
@@ -57,14 +58,13 @@ class Batch(NamedTuple):
             yield self
             return
         size = self.labels.shape[1] // count
-        for first in range(0, count * size, size):
-            yield self._map(lambda tensor, first=first: tensor[:, first : first + size])
+        for number in range(count):
+            part = slice(number * size, (number + 1) * size)
+            yield self._map(operator.itemgetter((slice(None), part)))
 
     def to(self, dtype: torch.dtype) -> "Batch":
         """The same with numbers in `dtype`; whole numbers and masks stay what they are."""
-        return self._map(
-            lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor
-        )
+        return self._map(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     def _map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
         return Batch(map_tensors(change, self.inputs), change(self.labels))

@@ -41,7 +41,7 @@ def balanced_model(
     Args:
         vocab: Number of tokens v.
         strength: C.
-        extra_width: Width beyond v - 1, at least v + 1 (the default): exact balance asks for the width.
+        extra_width: Width beyond v - 1, at least v + 1 (the default), which exact balance needs.
     """
     require(strength > 0, "strength", strength, "a positive number")
     return _displacing(vocab, strength, 2 * strength, extra_width)
@@ -68,7 +68,12 @@ def model_with_tables(
     """
     vocab = len(bias)
     extra_width = vocab + 1 if extra_width is None else extra_width
-    require(extra_width >= vocab + 1, "extra_width", extra_width, f"at least {vocab + 1}: a width of 2 * vocab")
+    require(
+        extra_width >= vocab + 1,
+        "extra_width",
+        extra_width,
+        f"at least {vocab + 1}: a width of 2 * vocab",
+    )
     model = _blank(vocab, extra_width, value_width=vocab)
     identity = torch.eye(vocab, dtype=torch.float64)
     none = torch.zeros_like(identity)

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from lengthwise.models import MinimalTransformer
-from lengthwise.remedies import Keys
 from lengthwise.randomness import address
+from lengthwise.remedies import Keys
 from lengthwise.tasks import SetComplement
 
 STARTS = 8

@@ -125,7 +125,7 @@ class Fleet:
                 tensor.copy_(state[name])
         for module in model.modules():
             if hasattr(module, "vmapped"):
-                module.vmapped = False
+                module.vmapped = False  # type: ignore[assignment]
             if isinstance(module, Dropout):
                 module.active = bool(module.rate > 0)
         return model.eval()
