@@ -26,7 +26,7 @@ def opened(path: Path, kind: str, format: int, build: Callable[[dict[str, Any]],
     file = path / f"{kind}.json"
     try:
         there = file.is_file()
-    except ValueError:  # a NUL in the path
+    except (ValueError, OSError):  # a NUL in the path, or more than a path can be long
         there = False
     require(there, kind, str(path), f"a {kind} folder, with a {file.name} in it")
     try:
@@ -39,11 +39,13 @@ def opened(path: Path, kind: str, format: int, build: Callable[[dict[str, Any]],
             )
         return build(description)
     except InputError as error:
-        raise InputError(f"{file}: {error}" if str(file) not in str(error) else str(error)) from error
+        raise InputError(
+            f"{file}: {error}" if str(file) not in str(error) else str(error)
+        ) from error
     except KeyError as error:
         raise InputError(f"{file}: {error.args[0]} is missing: the file is damaged") from error
-    except (ValueError, TypeError, OverflowError, OSError) as error:
-        reason = str(error).split("\n")[0]
+    except Exception as error:  # a description can be wrong in ways that nobody thought of
+        reason = f"{type(error).__name__}: {error}".split("\n")[0]
         raise InputError(f"{file} is damaged: expected the JSON of a {kind} ({reason})") from error
 
 

@@ -55,9 +55,15 @@ class Hyperparameters:
             value = getattr(self, name)
             require(fits(value), name, value, expected)
 
+        for name in ("seed", "trial"):
+            check(name, lambda value: abs(value) < 1 << 63, "a whole number of at most 64 bits")
         check("learning_rate", lambda rate: 0 < rate < math.inf, "a positive number")
         check("weight_decay", lambda decay: 0 <= decay < math.inf, "a number of at least 0")
-        check("grad_clip", lambda norm: 0 <= norm < math.inf, "a number of at least 0 (0: no clipping)")
+        check(
+            "grad_clip",
+            lambda norm: 0 <= norm < math.inf,
+            "a number of at least 0 (0: no clipping)",
+        )
         check("warmup", lambda steps: steps >= 0, "a number of steps, at least 0")
         check("final_lr_fraction", lambda part: 0 <= part <= 1, "a part in [0, 1]")
         for name in ("beta1", "beta2", "embed_dropout", "attention_dropout", "resid_dropout"):

@@ -192,7 +192,7 @@ def load_text(name: str, text: str) -> UserFile:
         exec(compile(text, name, "exec"), module.__dict__)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"file = {name!r}: {type(error).__name__}: {error}") from error
     _FILES[file.key] = file
     return file

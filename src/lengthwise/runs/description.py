@@ -66,6 +66,7 @@ def recipe_from_json(values: Mapping[str, Any]) -> Recipe:
 def hyperparameters_from_json(values: Any) -> tuple[Hyperparameters, ...]:
     """Hyper-parameters out of a list of JSON objects."""
     listed = converted(values, list[dict[str, Any]], "hyperparameters")
+    require(len(listed) > 0, "hyperparameters", listed, "at least one model")
     known = [field.name for field in dataclasses.fields(Hyperparameters)]
     found = []
     for place, one in enumerate(listed):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import polars
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
@@ -81,6 +82,10 @@ class RunFolder:
                 nothing is written then.
         """
         require_device(recipe.device)
+        require(len(hyperparameters) > 0, "hyperparameters", [], "at least one model")
+        with torch.device("meta"):  # says what is wrong with a model's rates
+            for one in {dataclasses.replace(one, seed=0, trial=0) for one in hyperparameters}:
+                recipe.build(one)
         description = {
             "format": FORMAT,
             "version": code_version(),

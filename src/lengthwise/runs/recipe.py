@@ -87,6 +87,11 @@ class Recipe(Training):
     """What is trained, with its remedies."""
 
     def __post_init__(self) -> None:
+        for prefix, part in (("task.", self.task), ("model.", self.model), ("", self)):
+            for one in fields(part):  # type: ignore[arg-type]
+                value = getattr(part, one.name)
+                fits = not isinstance(value, int) or abs(value) < 1 << 63
+                require(fits, f"{prefix}{one.name}", value, "a whole number of at most 64 bits")
         for name in ("batch", "accumulate", "steps", "test_inputs"):
             require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         if self.test_items is not None:
@@ -116,10 +121,14 @@ class Recipe(Training):
         except InputError as error:
             raise InputError(f"test_{error}") from None
         object.__setattr__(self, "test_remedies", canonical(self.test_remedies))
-        with torch.device("meta"):
-            self.build(Hyperparameters())  # says what is wrong with the model's own fields
-            if self.test_remedies:
-                self._tested().build(Hyperparameters())
+        try:
+            with torch.device("meta"):
+                self.build(Hyperparameters())  # says what is wrong with the model's own fields
+                if self.test_remedies:
+                    self._tested().build(Hyperparameters())
+        except (RuntimeError, OverflowError, MemoryError) as error:
+            reason = str(error).split("\n")[0]
+            raise InputError(f"model = {self.model}: cannot be built ({reason})") from error
 
     def build(self, hyperparameters: Hyperparameters) -> nn.Module:
         """An untrained model; it knows its recipe, so that `save_model` can write it."""
