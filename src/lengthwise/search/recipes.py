@@ -24,12 +24,14 @@ class SearchRecipe(Recipe, Protocol):
 
 def pack_key(recipe: SearchRecipe, member: Hyperparameters) -> Hashable:
     """Models whose keys differ are better off in fleets of their own: what the recipe says."""
+    ask = getattr(recipe, "pack_key", None)
+    if ask is not None:
+        return ask(member)
     if isinstance(recipe, SetComplementRecipe):
         # Without a dropout that treats every place on its own there is a faster way through the
         # model, which is lost in a fleet with one that has it: see `MinimalTransformer`.
         return bool(member.dropout_embedding or member.dropout_weights)
-    ask = getattr(recipe, "pack_key", None)
-    return None if ask is None else ask(member)
+    return None
 
 
 @dataclass(frozen=True)
