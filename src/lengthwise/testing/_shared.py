@@ -38,9 +38,7 @@ def gradients(model: nn.Module, logits: Tensor) -> Tensor:
     loss = logits.float().logsumexp(-1).square().mean()
     found = torch.autograd.grad(loss, parameters, allow_unused=True)
     pairs = zip(found, parameters, strict=True)
-    return torch.cat(
-        [(torch.zeros_like(p) if one is None else one).flatten() for one, p in pairs]
-    )
+    return torch.cat([(torch.zeros_like(p) if one is None else one).flatten() for one, p in pairs])
 
 
 def require_alone_as_in_fleet(models: list[Any], inputs: Any, passes: int = 2) -> None:

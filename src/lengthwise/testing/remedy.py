@@ -133,9 +133,7 @@ class RemedyConformance:
         layers, heads, width = self.size
         causal = self.says(chain, "causal")
         model = GPTModel(layers=layers, heads=heads, width=width, causal=causal, remedies=chain)
-        recipe = Recipe(
-            task=Sum(VOCAB), model=model, max_train_length=LENGTH, batch=4, steps=4
-        )
+        recipe = Recipe(task=Sum(VOCAB), model=model, max_train_length=LENGTH, batch=4, steps=4)
         rates = {"embed_dropout": 0.1, "attention_dropout": 0.2, "resid_dropout": 0.1}
         every = [Hyperparameters(seed=1), Hyperparameters(seed=2, **rates)]  # type: ignore[arg-type]
         whole = recipe.trainer(every)
@@ -280,9 +278,7 @@ class RemedyConformance:
     ) -> None:
         """Without keys, in parts, and in any order is as with all keys at once."""
         model = self.set_reader(chain).eval()
-        inputs = SetInput(
-            torch.randn(5, length, ITEM).double(), torch.randn(5, QUERY).double()
-        )
+        inputs = SetInput(torch.randn(5, length, ITEM).double(), torch.randn(5, QUERY).double())
         expected = with_keys(model, inputs)
         torch.testing.assert_close(model(inputs), expected, **CLOSE)
         order = torch.randperm(length)

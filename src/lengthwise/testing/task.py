@@ -184,9 +184,7 @@ class TaskConformance:
         for length in {*self.some_lengths(task), *task.lengths[:3]}:
             short = task.draw(key, length, 20)
             beginning = map_tensors(lambda tensor, length=length: tensor[:, :length], long.inputs)
-            for ours, theirs in zip(
-                tree_leaves(short.inputs), tree_leaves(beginning), strict=True
-            ):
+            for ours, theirs in zip(tree_leaves(short.inputs), tree_leaves(beginning), strict=True):
                 assert ours is theirs is None or torch.equal(ours, theirs)
             assert torch.equal(short.labels, long.labels[:, :length])
             assert torch.equal(task.targets(beginning), targets[:, :length])
