@@ -1,21 +1,17 @@
 """Claim: a norm after attention reduces the decay of the variance but does not remove it."""
 
-import math
 from collections.abc import Sequence
 
 from lengthwise.claims import Claim, Finding, Results, estimate
-from lengthwise.papers.vanishing_variance.populations import (
+from lengthwise.claims.readings import SMALLEST_FACTOR, log_ratios
+from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.populations.population import (
     COUNTS,
-    POPULATION,
-    Kind,
+    WORDS,
     decay_rate,
-    deviations,
-    population,
-    seeds,
+    spreads,
 )
-
-SMALLEST_FACTOR = 1.05
-"""A deviation that is kept better by less than 5 % would not matter. Ours."""
+from lengthwise.papers.vanishing_variance.populations.section import POPULATION
 
 SMALLEST_RATE = 0.1
 """A slower fall than 1/N^0.1 would count as removed. Ours."""
@@ -23,24 +19,18 @@ SMALLEST_RATE = 0.1
 
 def evidence(results: Results) -> Sequence[Finding]:
     """What is left of the deviation at the largest N, with the norm and without."""
-    kinds: dict[Kind, str] = {
-        "centred": "E[V] = 0",
-        "shifted": "E[V] not 0",
-        "level": "limit equal in all features",
-    }
+    first, last = COUNTS[0], COUNTS[-1]
     kept_better, still_falls = [], []
-    for kind, words in kinds.items():
-        ratios, rates = [], []
-        for seed in seeds(results.scale):
-            one = population(kind, seed)
-            plain, normed = deviations(one, seed), deviations(one, seed, norm=True)
-            ratios.append(math.log(normed[-1] / normed[0] * plain[0] / plain[-1]))
-            rates.append(decay_rate(normed))
+    for kind, words in WORDS.items():
+        found = spreads(results, kind)
+        normed = {seed: one[last].normed / one[first].normed for seed, one in found.items()}
+        plain = {seed: one[last].deviation / one[first].deviation for seed, one in found.items()}
+        rates = [decay_rate([at.normed for at in one.values()]) for one in found.values()]
         kept_better.append(
             Finding(
-                f"part of a feature's deviation that is left from N = {COUNTS[0]} to {COUNTS[-1]}, "
+                f"part of a feature's deviation that is left from N = {first} to {last}, "
                 f"with / without the norm, {words}",
-                estimate(ratios).exp(),
+                estimate(log_ratios(normed, plain), "populations").exp(),
                 SMALLEST_FACTOR,
                 decides=kind == "centred",
             )
@@ -48,7 +38,7 @@ def evidence(results: Results) -> Sequence[Finding]:
         still_falls.append(
             Finding(
                 f"rate k at which the deviation after the norm falls, as 1/N^k, {words}",
-                estimate(rates),
+                estimate(rates, "populations"),
                 SMALLEST_RATE,
                 decides=kind == "centred",
             )
@@ -62,7 +52,8 @@ NORM_DECAY = Claim(
         "A norm on the attention output reduces the decay of the features' variance, but does not "
         "remove it."
     ),
-    source="arXiv 2504.02827, after Proposition 1",
+    source=f"{ARXIV}, after Proposition 1",
     experiment=POPULATION,
     evidence=evidence,
+    place=30,
 )

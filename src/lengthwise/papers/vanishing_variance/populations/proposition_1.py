@@ -1,20 +1,20 @@
 """Claim: Proposition 1, the variance of every feature of the attention output vanishes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lengthwise.claims import Claim, Finding, Results, estimate
-from lengthwise.papers.vanishing_variance.populations import (
+from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.populations.population import (
     COUNTS,
     DRAWS,
-    POPULATION,
-    SOURCE,
+    WORDS,
     Kind,
+    Spread,
+    Spreads,
     decay_rate,
-    deviations,
-    population,
-    seeds,
+    spreads,
 )
-from lengthwise.theory import Population, moments
+from lengthwise.papers.vanishing_variance.populations.section import POPULATION
 
 SMALLEST_RATE = 0.45
 """A deviation that falls as 1/N^0.45 or faster counts as the law's 1/N^0.5. Ours."""
@@ -28,64 +28,52 @@ SMALLEST_LIMIT = 0.99
 
 def evidence(results: Results) -> Sequence[Finding]:
     """Rate and size of the decay where E[V] = 0."""
-    return decay_findings(results, "centred", "E[V] = 0")
+    return decay_findings(results, "centred")
 
 
-def decay_findings(results: Results, kind: Kind, words: str) -> list[Finding]:
+def decay_findings(results: Results, kind: Kind) -> list[Finding]:
     """How fast the deviation falls, and how often the 1/N formulas agree with Monte Carlo."""
-    populations = {seed: population(kind, seed) for seed in seeds(results.scale)}
+    words = WORDS[kind]
     within = f"share of features and N >= 64 within 3 standard errors of {DRAWS} draws, {words}"
     counts = [count for count in COUNTS if count >= 64]
-    agreed = [agreement(one, seed, counts) for seed, one in populations.items()]
-    shortest = [agreement(one, seed, counts[:1])[0] for seed, one in populations.items()]
+
+    def finding(
+        effect: str, value: Callable[[Spreads], float], smallest: float, *, decides: bool = True
+    ) -> Finding:
+        values = [value(one) for one in spreads(results, kind).values()]
+        return Finding(effect, estimate(values, "populations"), smallest, decides)
+
+    def mean(value: Callable[[Spread], float]) -> Callable[[Spreads], float]:
+        return lambda one: sum(value(one[count]) for count in counts) / len(counts)
+
     return [
-        Finding(
+        finding(
             f"rate k at which a feature's deviation falls, as 1/N^k (derived: 0.5), {words}",
-            estimate([decay_rate(deviations(one, seed)) for seed, one in populations.items()]),
+            lambda one: decay_rate([at.deviation for at in one.values()]),
             SMALLEST_RATE,
         ),
-        Finding(
+        finding(
             f"variance as predicted: {within}",
-            estimate([variances for variances, _ in agreed]),
+            mean(lambda at: at.variance_agrees),
             SMALLEST_AGREEMENT,
         ),
-        Finding(
-            f"mean as predicted: {within}",
-            estimate([means for _, means in agreed]),
-            SMALLEST_AGREEMENT,
+        finding(
+            f"mean as predicted: {within}", mean(lambda at: at.mean_agrees), SMALLEST_AGREEMENT
         ),
-        Finding(
+        finding(
             f"variance as predicted at N = {counts[0]} alone, where the formula is least exact: "
             f"share of features within 3 standard errors, {words}",
-            estimate(shortest),
+            lambda one: one[counts[0]].variance_agrees,
             SMALLEST_AGREEMENT,
             decides=False,
         ),
-        Finding(
+        finding(
             f"variance across features at N = {COUNTS[-1]} / its derived limit, {words}",
-            estimate([global_variance(one, seed) for seed, one in populations.items()]),
+            lambda one: one[COUNTS[-1]].across,
             SMALLEST_LIMIT,
             decides=False,
         ),
     ]
-
-
-def global_variance(one: Population, seed: int) -> float:
-    """The variance across the features of one output at the largest N, over what it tends to."""
-    outputs = one.sample(COUNTS[-1], DRAWS, seed)
-    return float(outputs.var(1, correction=0).mean()) / one.global_variance_limit
-
-
-def agreement(one: Population, seed: int, counts: Sequence[int]) -> tuple[float, float]:
-    """The share of features and N whose variance, and whose mean, is within 3 standard errors."""
-    variances, means = [], []
-    for count in counts:
-        measured = moments(one.sample(count, DRAWS, seed))
-        off = (measured.variance - one.variance(count)).abs() / measured.variance_error
-        variances.append(float((off <= 3).double().mean()))
-        off = (measured.mean - one.mean(count)).abs() / measured.mean_error
-        means.append(float((off <= 3).double().mean()))
-    return sum(variances) / len(variances), sum(means) / len(means)
 
 
 PROPOSITION_1 = Claim(
@@ -94,7 +82,8 @@ PROPOSITION_1 = Claim(
         "For a fixed query and items drawn at random with E[V] = 0, the variance of every feature "
         "of the attention output falls to 0, as 1/N."
     ),
-    source=f"{SOURCE}; the rate is our derivation",
+    source=f"{ARXIV}, Proposition 1; the rate is our derivation",
     experiment=POPULATION,
     evidence=evidence,
+    place=10,
 )

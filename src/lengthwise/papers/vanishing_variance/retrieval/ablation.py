@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from lengthwise.claims import Claim, Experiment, Finding, Results, estimate
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance import retrieval_section as shown
-from lengthwise.papers.vanishing_variance.retrieval import (
+from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval import section as shown
+from lengthwise.papers.vanishing_variance.retrieval.plan import (
     ABLATION_SIZES,
     BASELINE,
     NORM,
@@ -14,7 +15,6 @@ from lengthwise.papers.vanishing_variance.retrieval import (
     VARIANTS,
     plan,
 )
-from lengthwise.papers.vanishing_variance.table_accuracy import SMALLEST_GAIN
 
 
 def evidence(results: Results) -> Sequence[Finding]:
@@ -34,7 +34,7 @@ def _finding(results: Results, task: str, variant: str, against: str, length: in
         f"accuracy by which {VARIANTS[variant].title} is above {VARIANTS[against].title} on "
         f"{TITLES[task]} at {length} items",
         estimate(read.differences(results, task, variant, against, "accuracy", length)),
-        SMALLEST_GAIN,
+        read.SMALLEST_GAIN,
         decides=against != BASELINE,
     )
 
@@ -42,15 +42,18 @@ def _finding(results: Results, task: str, variant: str, against: str, length: in
 TABLE_ABLATION = Claim(
     name="vanishing-variance/table-ablation",
     sentence="Of all norms after attention, LayerNorm after W_O is the best.",
-    source="arXiv 2504.02827, ablation; norms other than LayerNorm and standardization are ours",
+    source=f"{ARXIV}, ablation; norms other than LayerNorm and standardization are ours",
     experiment=Experiment(
         "retrieval-ablation",
         lambda scale: plan(ABLATION_SIZES[scale], variants=tuple(VARIANTS)),
         shown.section("Which norm, and where", list(TASKS)),
     ),
     evidence=evidence,
-    pictures=lambda results: [shown.accuracy_picture(results, tuple(TASKS), tuple(VARIANTS))],
+    drawings=(shown.accuracy_drawing("table-ablation", tuple(TASKS), tuple(VARIANTS)),),
     tables=lambda results: [
-        table for task in TASKS for table in shown.accuracy_tables(results, task, tuple(VARIANTS))
+        table
+        for task in TASKS
+        for table in shown.accuracy_tables(results, task, tuple(VARIANTS), f"ablation-{task}")
     ],
+    place=100,
 )

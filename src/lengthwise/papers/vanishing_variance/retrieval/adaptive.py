@@ -3,10 +3,16 @@
 from collections.abc import Sequence
 
 from lengthwise.claims import Claim, Experiment, Finding, Results, Table, estimate
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance import retrieval_section as shown
-from lengthwise.papers.vanishing_variance.retrieval import BASELINE, MAIN_SIZES, SHELF, plan
-from lengthwise.papers.vanishing_variance.retrieval_section import mean_and_deviation
+from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval import section as shown
+from lengthwise.papers.vanishing_variance.retrieval.plan import (
+    BASELINE,
+    MAIN_SIZES,
+    SHARED_RUNS,
+    plan,
+)
+from lengthwise.papers.vanishing_variance.retrieval.section import mean_and_deviation
 
 TASK = "argmax"
 
@@ -23,7 +29,7 @@ SMALLEST_GAIN = 0.005
 
 
 def evidence(results: Results) -> Sequence[Finding]:
-    """The gain within each model where it breaks; beside it, how far from the published rows."""
+    """The gain within each model where it breaks; then, how far from the published rows."""
     gains = [
         Finding(
             f"accuracy gained by the adaptive temperature at {length} items, in the same model",
@@ -47,7 +53,7 @@ def evidence(results: Results) -> Sequence[Finding]:
 
 def _values(results: Results, weighing: str, length: int) -> list[float]:
     by_seed = read.at_length(results, TASK, BASELINE, MEASURES[weighing], length)
-    return [by_seed[seed] for seed in read.learned(results, TASK, [BASELINE])]
+    return [by_seed[seed] for seed in read.learned(results, TASK, (BASELINE,))]
 
 
 def _gains(results: Results, length: int) -> list[float]:
@@ -58,7 +64,7 @@ def _gains(results: Results, length: int) -> list[float]:
 
 
 def tables(results: Results) -> list[Table]:
-    """Ours beside the published rows."""
+    """Ours next to the published rows."""
     lengths = [length for length in PUBLISHED["softmax"] if length in read.lengths(results)]
     rows = [
         [
@@ -97,13 +103,14 @@ TABLE_ADAPTIVE = Claim(
         "An adaptive temperature at inference improves the accuracy of an unchanged model on "
         "argmax retrieval where it breaks."
     ),
-    source="arXiv 2410.01104, which arXiv 2504.02827 builds on",
+    source=f"arXiv 2410.01104, which {ARXIV} builds on",
     experiment=Experiment(
         "retrieval-adaptive",
         lambda scale: plan(MAIN_SIZES[scale], (TASK,), (BASELINE,)),
         shown.section("Adaptive temperature", [TASK]),
-        shelf=SHELF,
+        shared_runs=SHARED_RUNS,
     ),
     evidence=evidence,
     tables=tables,
+    place=120,
 )

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from lengthwise.claims import Finding, Picture, Results, estimate
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance.attended import (
+from lengthwise.claims import Finding, Results, estimate
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval.plan import BASELINE, NORM, VARIANTS
+from lengthwise.papers.vanishing_variance.retrieval.samples import (
     COMPARED,
     FEATURES,
     claim_per_task,
-    features,
+    samples,
 )
-from lengthwise.papers.vanishing_variance.retrieval import BASELINE, NORM, TITLES, VARIANTS
-from lengthwise.papers.vanishing_variance.retrieval_section import LINES
-from lengthwise.report.style import as_svg, house_style, new_figure
+from lengthwise.papers.vanishing_variance.retrieval.section import LINES
+from lengthwise.report.style import house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,19 +45,6 @@ def evidence(results: Results, task: str) -> Sequence[Finding]:
     ]
 
 
-def pictures(results: Results, task: str) -> list[Picture]:
-    """The figure with its words."""
-    return [
-        Picture(
-            as_svg(draw(results, task)),
-            f"The first {FEATURES} features of what the answer is made of, on {TITLES[task]}, for "
-            "seed 0: median (line), middle half (dark) and middle 90 % (light) over sets, against "
-            "the number of items. Above without a norm, below with LayerNorm.",
-            f"Quantiles of five features against the number of items, {TITLES[task]}",
-        )
-    ]
-
-
 def draw(results: Results, task: str) -> "Figure":
     """A row per variant, a column per feature."""
     trained = read.recipe_of(results).train_length
@@ -66,18 +53,18 @@ def draw(results: Results, task: str) -> "Figure":
         figure = new_figure(11.0, 4.6)
         grid = figure.subplots(len(COMPARED), FEATURES, sharex=True, sharey="row")
         for row, variant in zip(grid, COMPARED, strict=True):
-            samples = features(results, task, variant)
-            spread = torch.stack([values.quantile(quantiles, 0) for values in samples.values()])
+            found = samples(results, task, variant)
+            lengths = list(found)
+            spread = torch.stack([values.quantile(quantiles, 0) for values, _ in found.values()])
             colour = LINES[variant][0]
             for feature, axes in enumerate(row):
                 low, lower, middle, upper, high = spread[:, :, feature].T
-                axes.fill_between(list(samples), low, high, color=colour, alpha=0.18, lw=0)
-                axes.fill_between(list(samples), lower, upper, color=colour, alpha=0.35, lw=0)
-                axes.plot(list(samples), middle, color=colour)
+                axes.fill_between(lengths, low, high, color=colour, alpha=0.18, lw=0)
+                axes.fill_between(lengths, lower, upper, color=colour, alpha=0.35, lw=0)
+                axes.plot(lengths, middle, color=colour)
                 axes.axvline(trained, color="#6b6b6b", lw=0.8, ls=":")
                 axes.set_xscale("log", base=2)
-                ends = list(samples)
-                shown = ends[:: max(1, (len(ends) - 1) // 2)]
+                shown = lengths[:: max(1, (len(lengths) - 1) // 2)]
                 axes.set_xticks(shown, labels=[f"{n}" for n in shown])
                 axes.minorticks_off()
                 axes.tick_params(axis="x", labelsize=8)
@@ -89,10 +76,15 @@ def draw(results: Results, task: str) -> "Figure":
         return figure
 
 
-FIGURE_2 = claim_per_task(
+FIGURE_2_ARGMAX, FIGURE_2_DICTIONARY = claim_per_task(
     "figure-2",
     "In a model trained on {task}, the variance of single features of the attention output falls "
     "as its input grows.",
     evidence,
-    pictures,
+    draw,
+    f"The first {FEATURES} features of what the answer is made of, on {{task}}, for seed 0: median "
+    "(line), middle half (dark) and middle 90 % (light) over sets, against the number of items. "
+    "Above without a norm, below with LayerNorm.",
+    "Quantiles of five features against the number of items, {task}",
+    place=50,
 )

@@ -1,24 +1,21 @@
 """Figure 3: drift of the global mean and decay of the global variance."""
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars
 
-from lengthwise.claims import Finding, Picture, Results, estimate
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance.attended import COMPARED, claim_per_task
-from lengthwise.papers.vanishing_variance.retrieval import BASELINE, NORM, TITLES, VARIANTS
-from lengthwise.papers.vanishing_variance.retrieval_section import LINES
+from lengthwise.claims import Finding, Results
+from lengthwise.claims.readings import SMALLEST_FACTOR, by_seed, paired_ratio
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval.plan import VARIANTS
+from lengthwise.papers.vanishing_variance.retrieval.samples import COMPARED, claim_per_task
+from lengthwise.papers.vanishing_variance.retrieval.section import LINES
 from lengthwise.report.lengths import Curve, draw_by_length
-from lengthwise.report.style import as_svg, house_style, new_figure
+from lengthwise.report.style import house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-SMALLEST_FACTOR = 1.05
-"""A shift that is smaller by less than 5 % would not matter. Ours."""
 
 
 def drift(results: Results, task: str, variant: str) -> polars.DataFrame:
@@ -47,10 +44,11 @@ def evidence(results: Results, task: str) -> Sequence[Finding]:
     """Both shifts at the longest sets, without the norm over with it, seed by seed.
 
     The paper divides the drift by the variance, which depends on the scale of the output; divided
-    by the standard deviation, which does not, it is shown beside.
+    by the standard deviation, which does not, it is only shown.
     """
     trained, longest = read.recipe_of(results).train_length, read.lengths(results)[-1]
-    seeds = read.learned(results, task, COMPARED)
+    learned = read.learned(results, task, COMPARED)
+    at_longest = (polars.col("length") == longest) & polars.col("seed").is_in(learned)
     findings = []
     for words, shift, decides in (
         ("global variance changes", _change, True),
@@ -58,12 +56,12 @@ def evidence(results: Results, task: str) -> Sequence[Finding]:
         ("global mean drifts (over the standard deviation)", _drift_in_deviations, False),
     ):
         baseline, norm = (
-            _at(shift(results, task, variant), longest) for variant in (BASELINE, NORM)
+            by_seed(shift(results, task, variant).filter(at_longest)) for variant in COMPARED
         )
         findings.append(
             Finding(
                 f"how far the {words} from {trained} to {longest} items, baseline / LayerNorm",
-                estimate([math.log(baseline[seed] / norm[seed]) for seed in seeds]).exp(),
+                paired_ratio(baseline, norm),
                 SMALLEST_FACTOR,
                 decides,
             )
@@ -80,25 +78,6 @@ def _change(results: Results, task: str, variant: str) -> polars.DataFrame:
     """By what factor the global variance changes, as a logarithm."""
     left = variance_left(results, task, variant)
     return left.with_columns(polars.col("value").log().abs().clip(1e-6))
-
-
-def _at(rows: polars.DataFrame, length: int) -> dict[int, float]:
-    rows = rows.filter(polars.col("length") == length)
-    return dict(zip(rows["seed"].to_list(), rows["value"].to_list(), strict=True))
-
-
-def pictures(results: Results, task: str) -> list[Picture]:
-    """The figure with its words."""
-    return [
-        Picture(
-            as_svg(draw(results, task)),
-            f"On {TITLES[task]}. Left: how far the mean over all features of what the answer is "
-            "made of has moved from its value at the longest training length, divided by the "
-            "variance there. Right: what is left of that variance. Means over seeds with 95 % "
-            "bands.",
-            f"Drift of the global mean and decay of the global variance, {TITLES[task]}",
-        )
-    ]
 
 
 def draw(results: Results, task: str) -> "Figure":
@@ -123,9 +102,14 @@ def draw(results: Results, task: str) -> "Figure":
         return figure
 
 
-FIGURE_3 = claim_per_task(
+FIGURE_3_ARGMAX, FIGURE_3_DICTIONARY = claim_per_task(
     "figure-3",
     "LayerNorm after attention reduces the shift of the attention output's distribution on {task}.",
     evidence,
-    pictures,
+    draw,
+    "On {task}. Left: how far the mean over all features of what the answer is made of has moved "
+    "from its value at the longest training length, divided by the variance there. Right: what is "
+    "left of that variance. Means over seeds with 95 % bands.",
+    "Drift of the global mean and decay of the global variance, {task}",
+    place=60,
 )

@@ -3,33 +3,36 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lengthwise.claims import Finding, Picture, Results, estimate
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance.attended import (
+from lengthwise.claims import Finding, Results
+from lengthwise.claims.readings import SMALLEST_FACTOR, paired_ratio
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval.plan import BASELINE, NORM, VARIANTS
+from lengthwise.papers.vanishing_variance.retrieval.samples import (
     COMPARED,
     EXAMPLES,
     claim_per_task,
-    largest_weights,
+    samples,
     shown_lengths,
 )
-from lengthwise.papers.vanishing_variance.retrieval import BASELINE, NORM, TITLES, VARIANTS
-from lengthwise.report.style import as_svg, house_style, new_figure
+from lengthwise.report.style import house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-SMALLEST_FACTOR = 1.05
-"""A largest weight that is higher by less than 5 % would not matter. Ours."""
 
 PANELS = 6
 
 
 def evidence(results: Results, task: str) -> Sequence[Finding]:
     """The largest weight with the norm over that without, seed by seed, where the model breaks."""
+
+    def weight(variant: str, measure: str, length: int) -> dict[int, float]:
+        values = read.at_length(results, task, variant, measure, length)
+        return {seed: values[seed] for seed in read.learned(results, task, COMPARED)}
+
     return [
         Finding(
             f"{words}, LayerNorm / baseline, at {length} items",
-            estimate(read.log_ratios(results, task, NORM, BASELINE, measure, length)).exp(),
+            paired_ratio(*(weight(variant, measure, length) for variant in (NORM, BASELINE))),
             SMALLEST_FACTOR,
             decides=measure == "largest_weight",
         )
@@ -41,19 +44,6 @@ def evidence(results: Results, task: str) -> Sequence[Finding]:
     ]
 
 
-def pictures(results: Results, task: str) -> list[Picture]:
-    """The figure with its words."""
-    return [
-        Picture(
-            as_svg(draw(results, task)),
-            f"The 16 largest attention weights (columns, in order) of {EXAMPLES} sets (rows) on "
-            f"{TITLES[task]}, for seed 0, as the number of items N grows. Above without a norm, "
-            "below with LayerNorm.",
-            f"Heat maps of the largest attention weights by number of items, {TITLES[task]}",
-        )
-    ]
-
-
 def draw(results: Results, task: str) -> "Figure":
     """A row per variant, a heat map per length."""
     lengths = shown_lengths(results, PANELS)
@@ -61,9 +51,9 @@ def draw(results: Results, task: str) -> "Figure":
         figure = new_figure(10.6, 4.6)
         grid = figure.subplots(len(COMPARED), len(lengths), sharex=True, sharey=True)
         for row, variant in zip(grid, COMPARED, strict=True):
-            weights = largest_weights(results, task, variant)
+            found = samples(results, task, variant)
             for axes, length in zip(row, lengths, strict=True):
-                image = axes.imshow(weights[length], vmin=0, vmax=1, cmap="magma", aspect="auto")
+                image = axes.imshow(found[length][1], vmin=0, vmax=1, cmap="magma", aspect="auto")
                 axes.set_xticks([0, 15], labels=["1", "16"])
                 axes.set_yticks([])
                 axes.grid(visible=False)
@@ -75,9 +65,13 @@ def draw(results: Results, task: str) -> "Figure":
         return figure
 
 
-FIGURE_4 = claim_per_task(
+FIGURE_4_ARGMAX, FIGURE_4_DICTIONARY = claim_per_task(
     "figure-4",
     "With LayerNorm after attention the attention weights disperse less on {task}.",
     evidence,
-    pictures,
+    draw,
+    f"The 16 largest attention weights (columns, in order) of {EXAMPLES} sets (rows) on {{task}}, "
+    "for seed 0, as the number of items N grows. Above without a norm, below with LayerNorm.",
+    "Heat maps of the largest attention weights by number of items, {task}",
+    place=70,
 )

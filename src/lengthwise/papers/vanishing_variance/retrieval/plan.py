@@ -8,7 +8,7 @@ from lengthwise.models.attention import NormPlace
 from lengthwise.runs import ArgmaxRetrievalRecipe, DictionaryLookupRecipe
 from lengthwise.runs.retrieval import PLAIN_ADAM, TEST_LENGTHS, RetrievalRecipe
 
-SHELF = "retrieval"
+SHARED_RUNS = "retrieval"
 """Experiments that train the same set readers share their runs."""
 
 TASKS: dict[str, type[RetrievalRecipe]] = {

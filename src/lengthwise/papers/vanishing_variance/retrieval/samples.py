@@ -1,21 +1,21 @@
 """What single models do with sets of many sizes: the samples behind figures 2 and 4."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from lengthwise.claims import Claim, Experiment, Finding, Picture, Results
+from lengthwise.claims import Claim, Drawing, Experiment, Finding, Results, once
 from lengthwise.measures.retrieval import LARGEST_WEIGHTS, read_sets
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance import retrieval_section as shown
-from lengthwise.papers.vanishing_variance.retrieval import (
+from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval import section as shown
+from lengthwise.papers.vanishing_variance.retrieval.plan import (
     BASELINE,
     MAIN_SIZES,
     NORM,
-    SHELF,
+    SHARED_RUNS,
     TASKS,
     TITLES,
     label,
@@ -24,6 +24,9 @@ from lengthwise.papers.vanishing_variance.retrieval import (
 from lengthwise.runs import RunFolder
 from lengthwise.runs.models import load_trainer
 from lengthwise.runs.retrieval import RetrievalRecipe, set_readers
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COMPARED = (BASELINE, NORM)
 
@@ -41,7 +44,7 @@ SHIFT = {
         f"retrieval-shift-{task}",
         lambda scale, task=task: plan(MAIN_SIZES[scale], (task,), COMPARED),  # type: ignore[misc]
         shown.section(f"What attention gives out as sets grow: {TITLES[task]}", [task]),
-        shelf=SHELF,
+        shared_runs=SHARED_RUNS,
     )
     for task in TASKS
 }
@@ -52,52 +55,55 @@ def claim_per_task(
     figure: str,
     sentence: str,
     evidence: Callable[[Results, str], Sequence[Finding]],
-    pictures: Callable[[Results, str], Sequence[Picture]],
-) -> tuple[Claim, ...]:
+    draw: "Callable[[Results, str], Figure]",
+    caption: str,
+    alt: str,
+    place: int,
+) -> list[Claim]:
     """What a figure claims, for each task on its own: it may hold on one and fail on the other."""
-    return tuple(
-        Claim(
-            name=f"vanishing-variance/{figure}{'' if task == 'argmax' else f'-{task}'}",
-            sentence=sentence.format(task=TITLES[task]),
-            source=f"arXiv 2504.02827, {figure.replace('-', ' ')}",
+
+    def claim(task: str, place: int) -> Claim:
+        name = figure if task == "argmax" else f"{figure}-{task}"
+        words = {"task": TITLES[task]}
+        return Claim(
+            name=f"vanishing-variance/{name}",
+            sentence=sentence.format(**words),
+            source=f"{ARXIV}, {figure.replace('-', ' ')}",
             experiment=SHIFT[task],
-            evidence=lambda results, task=task: evidence(results, task),  # type: ignore[misc]
-            pictures=lambda results, task=task: pictures(results, task),  # type: ignore[misc]
+            evidence=lambda results: evidence(results, task),
+            drawings=(
+                Drawing(
+                    name,
+                    lambda results: draw(results, task),
+                    caption.format(**words),
+                    alt.format(**words),
+                ),
+            ),
+            place=place,
         )
-        for task in TASKS
-    )
+
+    return [claim(task, place + number) for number, task in enumerate(TASKS)]
 
 
-def features(results: Results, task: str, variant: str) -> dict[int, Tensor]:
-    """Features that the answer is made of, at every length: `(samples, features)`, of seed 0."""
-    return {
-        length: torch.cat([output for output, _ in batches])[:, :FEATURES]
-        for length, batches in _read(results.folder / label(task, variant), SAMPLES).items()
-    }
+@once
+def samples(results: Results, task: str, variant: str) -> dict[int, tuple[Tensor, Tensor]]:
+    """What the model of seed 0 makes of sets of every length.
 
-
-def largest_weights(results: Results, task: str, variant: str) -> dict[int, Tensor]:
-    """The largest weights of some examples, at every length: `(examples, 16)`, of seed 0."""
-    return {
-        length: torch.cat([weights for _, weights in batches])[:EXAMPLES]
-        for length, batches in _read(results.folder / label(task, variant), SAMPLES).items()
-    }
-
-
-@cache
-def _read(folder: Path, samples: int) -> dict[int, list[tuple[Tensor, Tensor]]]:
-    run = RunFolder.open(folder)
+    Features that the answer is made of, `(SAMPLES, FEATURES)`, and the largest weights of some
+    examples, `(EXAMPLES, 16)`.
+    """
+    run = RunFolder.open(results.folder / label(task, variant))
     recipe = run.recipe
     assert isinstance(recipe, RetrievalRecipe)
     model = set_readers(load_trainer(run))[:1]
-    return {
-        length: [
-            (one.after_norm, one.weights.topk(LARGEST_WEIGHTS, -1).values.mean(-2))
-            for _, readers in read_sets(model, recipe.task, length, samples, recipe.test_seed)
-            for one in readers
-        ]
-        for length in recipe.test_lengths
-    }
+    found = {}
+    for length in recipe.test_lengths:
+        batches = read_sets(model, recipe.task, length, SAMPLES, recipe.test_seed)
+        read_by_model = [one for _, readers in batches for one in readers]
+        outputs = torch.cat([one.after_norm for one in read_by_model])
+        largest = [one.weights.topk(LARGEST_WEIGHTS, -1).values.mean(-2) for one in read_by_model]
+        found[length] = outputs[:, :FEATURES], torch.cat(largest)[:EXAMPLES]
+    return found
 
 
 def shown_lengths(results: Results, most: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""What reports on retrieval have in common: introduction, notes, tables and curves of accuracy."""
+"""What sections on retrieval have in common: introduction, notes, tables and curves of accuracy."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lengthwise.claims import Picture, Results, Section, Table, bootstrap, p_value
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance.retrieval import BASELINE, TITLES, VARIANTS
+from lengthwise.claims import Drawing, Results, Section, Table, bootstrap, p_value
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval.plan import BASELINE, TITLES, VARIANTS
 from lengthwise.report.lengths import Curve, draw_by_length
-from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
+from lengthwise.report.style import COLOURS, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,7 +76,7 @@ def notes(results: Results) -> list[str]:
     ]
 
 
-def accuracy_tables(results: Results, task: str, variants: Sequence[str]) -> list[Table]:
+def accuracy_tables(results: Results, task: str, variants: Sequence[str], name: str) -> list[Table]:
     """Accuracy by length and variant, and every variant's difference from the baseline."""
     others = [variant for variant in variants if variant != BASELINE]
     means, gains = [], []
@@ -93,14 +93,14 @@ def accuracy_tables(results: Results, task: str, variants: Sequence[str]) -> lis
         gains.append([str(length), *map(gain, differences)])
     return [
         Table(
-            f"{task}-accuracy",
+            f"{name}-accuracy",
             f"Accuracy in % on {TITLES[task]} by number of items: mean and standard deviation over "
             "seeds.",
             ["items", *(VARIANTS[variant].title for variant in variants)],
             means,
         ),
         Table(
-            f"{task}-gain",
+            f"{name}-gain",
             f"Difference in accuracy from the baseline on {TITLES[task]}, in points: mean over "
             "paired seeds, 95 % bootstrap interval, and the p-value of a paired t-test.",
             ["items", *(VARIANTS[variant].title for variant in others)],
@@ -128,10 +128,11 @@ def gain(values: Sequence[float]) -> str:
     )
 
 
-def accuracy_picture(results: Results, tasks: Sequence[str], variants: Sequence[str]) -> Picture:
+def accuracy_drawing(name: str, tasks: Sequence[str], variants: Sequence[str]) -> Drawing:
     """Accuracy against the number of items."""
-    return Picture(
-        as_svg(figure_accuracy(results, tasks, variants)),
+    return Drawing(
+        name,
+        lambda results: figure_accuracy(results, tasks, variants),
         "Accuracy against the number of items, mean over seeds with 95 % bands. Dotted: a guess.",
         f"Accuracy by number of items on {' and '.join(TITLES[task] for task in tasks)}",
     )

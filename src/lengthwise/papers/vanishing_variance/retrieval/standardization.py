@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 
 from lengthwise.claims import Claim, Experiment, Finding, Results, estimate
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance import retrieval_section as shown
-from lengthwise.papers.vanishing_variance.retrieval import (
+from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval import section as shown
+from lengthwise.papers.vanishing_variance.retrieval.plan import (
     MAIN,
     MAIN_SIZES,
     NORM,
-    SHELF,
+    SHARED_RUNS,
     STANDARDIZATION,
     TASKS,
     TITLES,
     plan,
 )
-from lengthwise.papers.vanishing_variance.table_accuracy import SMALLEST_GAIN
 
 
 def evidence(results: Results) -> Sequence[Finding]:
@@ -25,7 +25,7 @@ def evidence(results: Results) -> Sequence[Finding]:
             f"accuracy by which LayerNorm is above standardization on {TITLES[task]} at {length} "
             "items",
             estimate(read.differences(results, task, NORM, STANDARDIZATION, "accuracy", length)),
-            SMALLEST_GAIN,
+            read.SMALLEST_GAIN,
         )
         for task in TASKS
         for length in read.breaking_lengths(results, task)
@@ -35,13 +35,14 @@ def evidence(results: Results) -> Sequence[Finding]:
 STANDARDIZATION_HELPS_LESS = Claim(
     name="vanishing-variance/standardization",
     sentence="Standardization, LayerNorm without its learned scale and shift, helps less than it.",
-    source="arXiv 2504.02827, ablation",
+    source=f"{ARXIV}, ablation",
     experiment=Experiment(
         "retrieval-standardization",
         lambda scale: plan(MAIN_SIZES[scale]),
         shown.section("LayerNorm and standardization", list(TASKS)),
-        shelf=SHELF,
+        shared_runs=SHARED_RUNS,
     ),
     evidence=evidence,
-    pictures=lambda results: [shown.accuracy_picture(results, tuple(TASKS), MAIN)],
+    drawings=(shown.accuracy_drawing("standardization", tuple(TASKS), MAIN),),
+    place=90,
 )

@@ -3,22 +3,20 @@
 from collections.abc import Sequence
 
 from lengthwise.claims import Claim, Experiment, Finding, Results, estimate
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance import retrieval_section as shown
-from lengthwise.papers.vanishing_variance.retrieval import (
+from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval import section as shown
+from lengthwise.papers.vanishing_variance.retrieval.plan import (
     BASELINE,
     MAIN,
     MAIN_SIZES,
     NORM,
-    SHELF,
+    SHARED_RUNS,
     STANDARDIZATION,
     TITLES,
     VARIANTS,
     plan,
 )
-
-SMALLEST_GAIN = 0.01
-"""A gain in accuracy by less than one point would not matter. Ours."""
 
 
 def evidence(results: Results, task: str) -> Sequence[Finding]:
@@ -27,7 +25,7 @@ def evidence(results: Results, task: str) -> Sequence[Finding]:
         Finding(
             f"accuracy gained over the baseline by {VARIANTS[variant].title} at {length} items",
             estimate(read.differences(results, task, variant, BASELINE, "accuracy", length)),
-            SMALLEST_GAIN,
+            read.SMALLEST_GAIN,
             decides=variant == NORM,
         )
         for variant in (NORM, STANDARDIZATION)
@@ -35,25 +33,26 @@ def evidence(results: Results, task: str) -> Sequence[Finding]:
     ]
 
 
-def _claim(task: str) -> Claim:
+def _claim(task: str, place: int) -> Claim:
     return Claim(
         name=f"vanishing-variance/table-{task}",
         sentence=(
             f"LayerNorm right after attention improves accuracy on {TITLES[task]} beyond the "
             "training lengths."
         ),
-        source="arXiv 2504.02827, table of accuracies",
+        source=f"{ARXIV}, table of accuracies",
         experiment=Experiment(
             f"retrieval-{task}",
             lambda scale: plan(MAIN_SIZES[scale], (task,)),
             shown.section(TITLES[task].capitalize(), [task]),
-            shelf=SHELF,
+            shared_runs=SHARED_RUNS,
         ),
         evidence=lambda results: evidence(results, task),
-        pictures=lambda results: [shown.accuracy_picture(results, [task], MAIN)],
-        tables=lambda results: shown.accuracy_tables(results, task, MAIN),
+        drawings=(shown.accuracy_drawing(f"table-{task}", (task,), MAIN),),
+        tables=lambda results: shown.accuracy_tables(results, task, MAIN, task),
+        place=place,
     )
 
 
-TABLE_ARGMAX = _claim("argmax")
-TABLE_DICTIONARY = _claim("dictionary")
+TABLE_ARGMAX = _claim("argmax", 80)
+TABLE_DICTIONARY = _claim("dictionary", 81)

@@ -14,9 +14,10 @@ from lengthwise.claims import (
     Table,
     estimate,
 )
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance import retrieval_section as shown
-from lengthwise.papers.vanishing_variance.retrieval import (
+from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval import section as shown
+from lengthwise.papers.vanishing_variance.retrieval.plan import (
     ABLATION_SIZES,
     BASELINE,
     NORM,
@@ -25,7 +26,6 @@ from lengthwise.papers.vanishing_variance.retrieval import (
     label,
     plan,
 )
-from lengthwise.papers.vanishing_variance.table_accuracy import SMALLEST_GAIN
 from lengthwise.training import Hyperparameters
 
 
@@ -85,7 +85,7 @@ def evidence(results: Results) -> Sequence[Finding]:
         Finding(
             f"accuracy gained by LayerNorm at {length} items, {TITLES[task]}, {setting.words}",
             estimate(read.differences(results, cell, NORM, BASELINE, "accuracy", length)),
-            SMALLEST_GAIN,
+            read.SMALLEST_GAIN,
         )
         for cell, (task, setting) in CELLS.items()
         for length in read.breaking_lengths(results, cell)[:1]
@@ -133,10 +133,11 @@ WHERE_NORM_HELPS = Claim(
         "LayerNorm after attention improves accuracy beyond the training lengths whatever the "
         "weight decay, residual path and keys."
     ),
-    source="the generality of arXiv 2504.02827's claim; the settings are ours",
+    source=f"the generality of {ARXIV}'s claim; the settings are ours",
     experiment=Experiment(
         "retrieval-map", planned, shown.section("Where the norm helps", list(TASKS))
     ),
     evidence=evidence,
     tables=tables,
+    place=110,
 )

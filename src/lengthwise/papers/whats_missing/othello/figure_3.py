@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars
 
-from lengthwise.claims import Claim, Estimate, Finding, Picture, Results
-from lengthwise.papers.whats_missing import othello_readings as read
-from lengthwise.papers.whats_missing.othello import ARMS, DECAYED, OFFSET
-from lengthwise.papers.whats_missing.othello_section import OTHELLO, SOURCE
-from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
+from lengthwise.claims import Claim, Drawing, Estimate, Finding, Results
+from lengthwise.claims.readings import (
+    DEFAULT_BEMA,
+    SMALLEST_FACTOR,
+    best_average,
+    chosen_on_other_seeds,
+)
+from lengthwise.claims.statistics import MIDDLE, RESAMPLES
+from lengthwise.papers.whats_missing import V1
+from lengthwise.papers.whats_missing.othello import readings as read
+from lengthwise.papers.whats_missing.othello.plan import DECAYED, OFFSET, VARIANTS
+from lengthwise.papers.whats_missing.othello.section import OTHELLO
+from lengthwise.report.style import COLOURS, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,44 +27,37 @@ if TYPE_CHECKING:
 QUANTILES = (0.2, 0.5, 1.0)
 """Top portions of models that are drawn. Ours."""
 
-RESAMPLES = 1000
-"""Of the bootstrap. Ours."""
-
 
 def evidence(results: Results) -> Sequence[Finding]:
     """Every model with its raw weights over the same with an average of them."""
     table = read.readings(results)
-    plain = read.of_arms(read.over(table))
-    raw, bema = read.of_kind(plain, "raw"), read.chosen(plain, "BEMA")
-    findings = [
-        Finding(
-            "mean TVD beyond the training length, raw / BEMA with powers chosen on other seeds",
-            read.ratios(raw, bema),
-            read.SMALLEST_FACTOR,
-        )
-    ]
+    plain = read.of_variants(table)
+    findings: list[Finding] = []
 
-    def shown(words: str, estimate: Estimate) -> None:
-        findings.append(Finding(words, estimate, read.SMALLEST_FACTOR, decides=False))
+    def add(words: str, estimate: Estimate) -> None:
+        findings.append(Finding(words, estimate, SMALLEST_FACTOR, decides=not findings))
 
-    default = read.ratios(raw, read.of_kind(plain, read.DEFAULT))
-    shown(f"the same with BEMA's default powers ({read.DEFAULT})", default)
-    ema = read.ratios(raw, read.chosen(plain, "EMA"))
-    shown("the same with plain EMA, power chosen on other seeds", ema)
+    def gain(
+        rows: polars.DataFrame, prefix: str = "BEMA", gaps: read.Gaps = read.BEYOND
+    ) -> Estimate:
+        means = read.over(rows, gaps)
+        return read.ratios(read.of_kind(means, "raw"), chosen_on_other_seeds(means, prefix))
+
+    add("mean TVD beyond the training length, raw / BEMA with powers chosen on other seeds",
+        gain(plain))  # fmt: skip
+    beyond = read.over(plain)
+    default = read.ratios(read.of_kind(beyond, "raw"), read.of_kind(beyond, DEFAULT_BEMA))
+    add(f"the same with BEMA's default powers ({DEFAULT_BEMA})", default)
+    add("the same with plain EMA, power chosen on other seeds", gain(plain, "EMA"))
     for gaps in (read.WITHIN, read.NEAR, read.FAR):
-        part = read.of_arms(read.over(table, gaps))
-        ratio = read.ratios(read.of_kind(part, "raw"), read.chosen(part, "BEMA"))
-        shown(f"raw / BEMA, {gaps.words}", ratio)
-    for arm in (DECAYED, OFFSET):
-        own = read.of_arms(read.over(table), [arm])
-        ratio = read.ratios(read.of_kind(own, "raw"), read.chosen(own, "BEMA"))
-        shown(f"raw / BEMA beyond the training length, {ARMS[arm].title}", ratio)
+        add(f"raw / BEMA, {gaps.words}", gain(plain, gaps=gaps))
+    for variant in (DECAYED, OFFSET):
+        words = f"raw / BEMA beyond the training length, {VARIANTS[variant].title}"
+        add(words, gain(read.of_variants(table, [variant])))
     kinds = _kinds(table)
+    above, below = (_by_seed(read.of_kind(_drawn(table), kinds[name])) for name in ("raw", "BEMA"))
     for portion in QUANTILES[:-1]:
-        above, below = (
-            _by_seed(read.of_kind(_drawn(table), kinds[name])) for name in ("raw", "BEMA")
-        )
-        shown(
+        add(
             f"mean over gaps of the top {portion:.0%} of models at each gap, raw / "
             f"{kinds['BEMA']} (chosen on these seeds; bootstrap)",
             portion_ratio(above.values, below.values, portion),
@@ -72,9 +73,9 @@ def top_means(values: np.ndarray, portion: float) -> np.ndarray:
 
 
 def portion_ratio(above: np.ndarray, below: np.ndarray, portion: float) -> Estimate:
-    """Mean over gaps of the top portion's mean, `above` over `below`; both `(seeds, arms, gaps)`.
+    """Mean over gaps of the top portion's mean, `above` over `below`.
 
-    The interval is a bootstrap over seeds, the same ones for both.
+    Both are `(seeds, variants, gaps)`. The interval is a bootstrap over seeds, the same for both.
     """
 
     def ratio(seeds: np.ndarray | slice) -> float:
@@ -82,28 +83,28 @@ def portion_ratio(above: np.ndarray, below: np.ndarray, portion: float) -> Estim
         first, second = tops
         return float(first / second)
 
-    low, high = np.quantile([ratio(draw) for draw in _draws(len(above))], (0.025, 0.975))
-    return Estimate(ratio(slice(None)), float(low), float(high), len(above))
+    draws = [ratio(draw) for draw in _draws(len(above))]
+    return Estimate.of_draws(ratio(slice(None)), draws, len(above), "seeds")
 
 
 class _Grid(NamedTuple):
     values: np.ndarray
-    """`(seeds, arms, gaps)`."""
+    """`(seeds, variants, gaps)`."""
     gaps: list[int]
 
 
 def _by_seed(table: polars.DataFrame) -> _Grid:
     """The values of one kind of weights; seeds of which a model diverged are left out."""
     gaps = sorted(table["gap"].unique())
-    ordered = table.sort("seed", "arm", "gap")
-    arms = ordered.group_by("seed", maintain_order=True).agg(polars.col("arm").n_unique())
-    whole = arms.filter(polars.col("arm") == arms["arm"].max())["seed"]
+    ordered = table.sort("seed", "variant", "gap")
+    counts = ordered.group_by("seed", maintain_order=True).agg(polars.col("variant").n_unique())
+    whole = counts.filter(polars.col("variant") == counts["variant"].max())["seed"]
     ordered = ordered.filter(polars.col("seed").is_in(whole.to_list()))
     return _Grid(ordered["value"].to_numpy().reshape(len(whole), -1, len(gaps)), gaps)
 
 
 def _models(values: np.ndarray) -> np.ndarray:
-    """`(seeds, arms, gaps)` as `(models, gaps)`."""
+    """`(seeds, variants, gaps)` as `(models, gaps)`."""
     return values.reshape(-1, values.shape[-1])
 
 
@@ -112,14 +113,14 @@ def _draws(seeds: int) -> np.ndarray:
 
 
 def _drawn(table: polars.DataFrame) -> polars.DataFrame:
-    """What the figure is about: the arms that decide, beyond the training length."""
-    return read.of_arms(table).filter(polars.col("gap") >= 1)
+    """What the figure is about: the variants that decide, beyond the training length."""
+    return read.of_variants(table).filter(polars.col("gap") >= 1)
 
 
 def _kinds(table: polars.DataFrame) -> dict[str, str]:
     """The kinds of weights that the figure shows: raw, and the powers that are best beyond."""
-    means = read.of_arms(read.over(table))
-    return {"raw": "raw"} | {name: read.best_kind(means, name) for name in ("EMA", "BEMA")}
+    means = read.of_variants(read.over(table))
+    return {"raw": "raw"} | {name: best_average(means, name) for name in ("EMA", "BEMA")}
 
 
 def figure(results: Results) -> "Figure":
@@ -149,30 +150,27 @@ def _draw(axes: "Axes", grid: _Grid, portion: float, colour: str, marker: str, l
     """A line of means of the top portion, with a bootstrap band over seeds."""
     draws = _draws(len(grid.values))
     means = [top_means(_models(grid.values[draw]), portion) for draw in draws]
-    low, high = np.quantile(means, (0.025, 0.975), axis=0)
+    low, high = np.quantile(means, MIDDLE, axis=0)
     middle = top_means(_models(grid.values), portion)
     axes.plot(grid.gaps, middle, color=colour, marker=marker, markersize=4, label=label)
     axes.fill_between(grid.gaps, low, high, color=colour, alpha=0.15, lw=0)
 
 
-def pictures(results: Results) -> list[Picture]:
-    """The figure with its words."""
-    return [
-        Picture(
-            as_svg(figure(results)),
+FIGURE_3 = Claim(
+    name="whats-missing/figure-3",
+    sentence="BEMA of the weights lowers OthelloGPT's TVD on games longer than those of training.",
+    source=f"{V1}, figure 3",
+    experiment=OTHELLO,
+    evidence=evidence,
+    drawings=(
+        Drawing(
+            "figure-3",
+            figure,
             "Figure 3: mean TVD of the top portions of models by gap, ranked anew at each gap, "
             "with raw weights and with averages of them (powers that are best beyond the training "
             "length), with 95 % bootstrap bands over seeds.",
             "Mean TVD of top portions of models by gap: raw weights, EMA and BEMA",
-        )
-    ]
-
-
-FIGURE_3 = Claim(
-    name="whats-missing/figure-3",
-    sentence="BEMA of the weights lowers OthelloGPT's TVD on games longer than those of training.",
-    source=f"{SOURCE}, figure 3",
-    experiment=OTHELLO,
-    evidence=evidence,
-    pictures=pictures,
+        ),
+    ),
+    place=160,
 )

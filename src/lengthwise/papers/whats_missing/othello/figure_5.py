@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 import polars
 
-from lengthwise.claims import Claim, Finding, Picture, Results
-from lengthwise.papers.whats_missing import othello_readings as read
-from lengthwise.papers.whats_missing.othello import DROPOUTS, PLAIN
-from lengthwise.papers.whats_missing.othello_section import OTHELLO, SOURCE
-from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
+from lengthwise.claims import Claim, Drawing, Finding, Results
+from lengthwise.claims.readings import SMALLEST_FACTOR, best_average
+from lengthwise.papers.whats_missing import V1
+from lengthwise.papers.whats_missing.othello import readings as read
+from lengthwise.papers.whats_missing.othello.plan import DROPOUTS, PLAIN
+from lengthwise.papers.whats_missing.othello.section import OTHELLO
+from lengthwise.report.style import COLOURS, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +24,7 @@ def evidence(results: Results) -> Sequence[Finding]:
     """Without dropout over with it, within each seed, raw weights; then with BEMA."""
     table = read.readings(results)
     off, on, more = DROPOUTS
-    bema = read.best_kind(read.of_arms(read.over(table)), "BEMA")
+    bema = best_average(read.of_variants(read.over(table)), "BEMA")
 
     def finding(
         words: str, rate: float, kind: str, gaps: read.Gaps = read.BEYOND, *, decides: bool = False
@@ -30,7 +32,7 @@ def evidence(results: Results) -> Sequence[Finding]:
         means = read.of_kind(read.over(table, gaps), kind)
         without, dropped = (_of_rate(means, one) for one in (off, rate))
         effect = f"{words}, dropout {off:g} / {rate:g}"
-        return Finding(effect, read.ratios(without, dropped), read.SMALLEST_FACTOR, decides)
+        return Finding(effect, read.ratios(without, dropped), SMALLEST_FACTOR, decides)
 
     return [
         finding("mean TVD beyond the training length, raw weights", on, "raw", decides=True),
@@ -45,8 +47,8 @@ def evidence(results: Results) -> Sequence[Finding]:
 
 def _of_rate(means: polars.DataFrame, rate: float) -> polars.DataFrame:
     """The rows of one rate, under a name that does not tell it, so that rates can be paired."""
-    own = means.filter(polars.col("arm") == f"dropout {rate:g}")
-    return own.with_columns(arm=polars.lit("dropout"))
+    own = read.of_variants(means, [f"dropout {rate:g}"])
+    return own.with_columns(variant=polars.lit("dropout"))
 
 
 def figure(results: Results) -> "Figure":
@@ -55,8 +57,8 @@ def figure(results: Results) -> "Figure":
     with house_style():
         figure = new_figure(7.6, 4.4)
         axes = figure.subplots()
-        for (arm, words), shade, marker in zip(PLAIN.items(), SHADES, MARKERS, strict=True):
-            own = table.filter(polars.col("arm") == arm)
+        for (variant, words), shade, marker in zip(PLAIN.items(), SHADES, MARKERS, strict=True):
+            own = read.of_variants(table, [variant])
             for _, model in own.group_by("seed", maintain_order=True):
                 axes.plot(
                     model["gap"], model["value"], color=COLOURS[shade], alpha=0.35, lw=0.9
@@ -73,23 +75,20 @@ def figure(results: Results) -> "Figure":
         return figure
 
 
-def pictures(results: Results) -> list[Picture]:
-    """The figure with its words."""
-    return [
-        Picture(
-            as_svg(figure(results)),
-            "Figure 5: TVD against the gap with raw weights, coloured by embedding dropout. Thin "
-            "lines are models, thick ones means over seeds.",
-            "TVD by gap without BEMA, for three rates of embedding dropout",
-        )
-    ]
-
-
 FIGURE_5 = Claim(
     name="whats-missing/figure-5",
     sentence="Embedding dropout lowers OthelloGPT's TVD on games longer than those of training.",
-    source=f"{SOURCE}, figure 5",
+    source=f"{V1}, figure 5",
     experiment=OTHELLO,
     evidence=evidence,
-    pictures=pictures,
+    drawings=(
+        Drawing(
+            "figure-5",
+            figure,
+            "Figure 5: TVD against the gap with raw weights, coloured by embedding dropout. Thin "
+            "lines are models, thick ones means over seeds.",
+            "TVD by gap without BEMA, for three rates of embedding dropout",
+        ),
+    ),
+    place=180,
 )

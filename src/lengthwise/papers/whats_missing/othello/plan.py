@@ -18,7 +18,7 @@ DROPOUTS = (0.0, 0.1, 0.3)
 Positions = Literal["learned", "offset"]
 
 
-class Arm(NamedTuple):
+class Variant(NamedTuple):
     """One way of training."""
 
     title: str
@@ -28,15 +28,15 @@ class Arm(NamedTuple):
     positions: Positions = "learned"
 
 
-PLAIN = {f"dropout {rate:g}": Arm(f"embedding dropout {rate:g}", rate) for rate in DROPOUTS}
+PLAIN = {f"dropout {rate:g}": Variant(f"embedding dropout {rate:g}", rate) for rate in DROPOUTS}
 """What the claims rest on: learned positions, as in GPT-1, and a constant learning rate."""
 
 DECAYED, OFFSET = "decayed", "offset"
 
-ARMS = {
+VARIANTS = {
     **PLAIN,
-    DECAYED: Arm("learning rate decayed to 0", 0.0, final_rate=0.0),
-    OFFSET: Arm("positions with random offset", 0.1, positions="offset"),
+    DECAYED: Variant("learning rate decayed to 0", 0.0, final_rate=0.0),
+    OFFSET: Variant("positions with random offset", 0.1, positions="offset"),
 }
 """With two more, to see whether BEMA still helps a learning rate that falls, and a model all of
 whose positions were trained. Ours."""
@@ -67,7 +67,7 @@ FIRST_SEED = 1
 
 
 def plan(scale: Scale) -> dict[str, PlannedRun]:
-    """One run per seed and kind of positions, with all arms that differ in less than that."""
+    """One run per seed and kind of positions, with all variants that differ in less than that."""
     size = SCALES[scale]
     return {
         f"{positions}-{seed}": _planned(size, seed, positions)
@@ -76,11 +76,11 @@ def plan(scale: Scale) -> dict[str, PlannedRun]:
     }
 
 
-def arms_of(run: PlannedRun) -> list[str]:
-    """The arm of each member of a run."""
+def variants_of(run: PlannedRun) -> list[str]:
+    """The variant of each member of a run."""
     recipe = run.recipe
     assert isinstance(recipe, OthelloRecipe)
-    return [name for name, arm in ARMS.items() if arm.positions == recipe.positions]
+    return [name for name, one in VARIANTS.items() if one.positions == recipe.positions]
 
 
 def _planned(size: Scaled, seed: int, positions: Positions) -> PlannedRun:
@@ -99,14 +99,14 @@ def _planned(size: Scaled, seed: int, positions: Positions) -> PlannedRun:
             OTHELLO_ADAM,
             seed=seed,
             learning_rate=size.learning_rate,
-            final_rate=arm.final_rate,
-            dropout_embedding=arm.dropout,
+            final_rate=variant.final_rate,
+            dropout_embedding=variant.dropout,
             dropout_weights=0.0,
             dropout_output=0.0,
             ema_powers=EMA_POWERS,
             bias_powers=BIAS_POWERS,
         )
-        for arm in ARMS.values()
-        if arm.positions == positions
+        for variant in VARIANTS.values()
+        if variant.positions == positions
     )
     return PlannedRun(recipe, members)

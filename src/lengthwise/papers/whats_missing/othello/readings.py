@@ -1,91 +1,70 @@
-"""What the claims about Othello read: TVD by gap, and powers that are chosen without peeking."""
+"""What the claims about Othello read: TVD by gap, and what a guess would get."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars
 
-from lengthwise.claims import Estimate, Results, estimate
-from lengthwise.papers.whats_missing.kinds import kind_of_weights
-from lengthwise.papers.whats_missing.othello import PLAIN, arms_of
+from lengthwise.claims import Estimate, Results, once
+from lengthwise.claims.readings import alive, by_seed, paired_ratio, weights_in_words
+from lengthwise.measures.distribution import total_variation
+from lengthwise.papers.whats_missing.othello.plan import PLAIN, variants_of
 from lengthwise.runs import OthelloRecipe
 
-SMALLEST_FACTOR = 1.05
-"""A change of TVD by less than 5 % would not matter. Ours."""
-
-DEFAULT = "BEMA 0.5 0.2"
-"""BEMA at its own paper's powers (arXiv 2508.00180)."""
+GUESSES = 512
+"""Games over which the guess is measured that the figure shows."""
 
 
 def recipe_of(results: Results) -> OthelloRecipe:
     """The recipe of all runs, but for the positions."""
-    recipe = next(iter(results.plan.values())).recipe
-    assert isinstance(recipe, OthelloRecipe)
-    return recipe
+    return results.recipe(OthelloRecipe)
 
 
+@once
 def readings(results: Results, measure: str = "tvd") -> polars.DataFrame:
     """One measure of all models that did not diverge.
 
-    Columns: `arm`, `seed`, `kind` ("raw", "EMA 0.5", "BEMA 0.5 0.2" ...), `length`, `gap` (moves
-    beyond those seen in training; 0 and less are within), `value`, `inputs`.
+    Columns: `variant`, `seed`, `kind` ("raw", "EMA 0.5", "BEMA 0.5 0.2" ...), `length`, `gap`
+    (moves beyond those seen in training; 0 and less are within), `value`, `inputs`.
     """
     pieces = []
     for label, table in results.tables.items():
-        arms = arms_of(results.plan[label])
-        names = polars.DataFrame({"model": range(len(arms)), "arm": arms})
-        pieces.append(table.join(names, on="model"))
-    return (
-        polars.concat(pieces)
-        .filter(polars.col("measure") == measure, polars.col("diverged").is_null())
-        .with_columns(
-            kind=kind_of_weights(), gap=polars.col("length") - recipe_of(results).train_length
-        )
-        .select("arm", "seed", "kind", "length", "gap", "value", "inputs")
-        .sort("arm", "seed", "kind", "length")
-    )
+        variants = variants_of(results.plan[label])
+        names = polars.DataFrame({"model": range(len(variants)), "variant": variants})
+        pieces.append(alive(table, measure).join(names, on="model"))
+    columns = ("variant", "seed", "kind", "length", "gap", "value", "inputs")
+    gap = polars.col("length") - recipe_of(results).train_length
+    table = polars.concat(pieces).with_columns(kind=weights_in_words(), gap=gap)
+    return table.select(columns).sort(columns[:4])
 
 
 class Gaps(NamedTuple):
-    """A range of gaps, in words and as its bounds; None is no bound."""
+    """A range of gaps, in words and as its bounds."""
 
     words: str
-    least: int | None
-    most: int | None
+    least: float
+    most: float
 
 
-WITHIN = Gaps("within the training length", None, 0)
-BEYOND = Gaps("beyond the training length", 1, None)
-NEAR, FAR = Gaps("gaps 1 to 4", 1, 4), Gaps("gaps from 5 on", 5, None)
+WITHIN = Gaps("within the training length", -math.inf, 0)
+BEYOND = Gaps("beyond the training length", 1, math.inf)
+NEAR, FAR = Gaps("gaps 1 to 4", 1, 4), Gaps("gaps from 5 on", 5, math.inf)
 """Where near ends is ours."""
 
 
 def over(table: polars.DataFrame, gaps: Gaps = BEYOND) -> polars.DataFrame:
-    """Mean over a range of gaps, in a row per arm, seed and kind."""
-    gap = polars.col("gap")
-    if gaps.least is not None:
-        table = table.filter(gap >= gaps.least)
-    if gaps.most is not None:
-        table = table.filter(gap <= gaps.most)
-    groups = table.group_by("arm", "seed", "kind", maintain_order=True)
+    """Mean over a range of gaps, in a row per variant, seed and kind."""
+    own = table.filter(polars.col("gap").is_between(gaps.least, gaps.most))
+    groups = own.group_by("variant", "seed", "kind", maintain_order=True)
     return groups.agg(polars.col("value").mean())
 
 
-def of_arms(table: polars.DataFrame, arms: Sequence[str] = tuple(PLAIN)) -> polars.DataFrame:
-    """The rows of some arms, by default those that the claims rest on."""
-    return table.filter(polars.col("arm").is_in(list(arms)))
-
-
-def ratios(above: polars.DataFrame, below: polars.DataFrame) -> Estimate:
-    """How many times lower `value` is in `below`, seed by seed: geometric means of ratios.
-
-    Both have one row per arm and seed. Models of one seed share their data and initial weights, so
-    a seed counts once, with the mean over its arms.
-    """
-    pairs = above.join(below, on=["arm", "seed"], suffix="_below")
-    logs = pairs.with_columns(log=(polars.col("value") / polars.col("value_below")).log())
-    means = logs.group_by("seed", maintain_order=True).agg(polars.col("log").mean())
-    return estimate(means["log"].to_list()).exp()
+def of_variants(
+    table: polars.DataFrame, variants: Sequence[str] = tuple(PLAIN)
+) -> polars.DataFrame:
+    """The rows of some variants, by default those that the claims rest on."""
+    return table.filter(polars.col("variant").is_in(list(variants)))
 
 
 def of_kind(table: polars.DataFrame, kind: str) -> polars.DataFrame:
@@ -93,21 +72,38 @@ def of_kind(table: polars.DataFrame, kind: str) -> polars.DataFrame:
     return table.filter(polars.col("kind") == kind).drop("kind")
 
 
-def best_kind(table: polars.DataFrame, prefix: str) -> str:
-    """The powers of "EMA" or "BEMA" with the least geometric mean of `value`."""
-    own = table.filter(polars.col("kind").str.starts_with(f"{prefix} "))
-    means = own.group_by("kind").agg(polars.col("value").log().mean()).sort("value", "kind")
-    return str(means["kind"][0])
+def ratios(above: polars.DataFrame, below: polars.DataFrame) -> Estimate:
+    """How many times lower `value` is in `below`, seed by seed: geometric means of ratios.
 
-
-def chosen(table: polars.DataFrame, prefix: str) -> polars.DataFrame:
-    """Every seed with the powers that are best over all other seeds.
-
-    What is chosen by its numbers must not be judged by the same numbers.
+    Both have one row per variant and seed. Models of one seed share their data and initial weights,
+    so a seed counts once, with the mean over its variants.
     """
-    pieces = []
-    for seed in table["seed"].unique().sort():
-        others = table.filter(polars.col("seed") != seed)
-        kind = best_kind(others if len(others) else table, prefix)
-        pieces.append(of_kind(table.filter(polars.col("seed") == seed), kind))
-    return polars.concat(pieces)
+    pairs = above.join(below, on=["variant", "seed"], suffix="_below")
+    logs = (by_seed(pairs.select("seed", polars.col(c).log().alias("value")))
+            for c in ("value", "value_below"))  # fmt: skip
+    means = ({seed: math.exp(log) for seed, log in one.items()} for one in logs)
+    return paired_ratio(*means)
+
+
+@once
+def guess(results: Results) -> dict[int, float]:
+    """TVD by length of one who knows only which squares are empty, and guesses among them."""
+    import torch
+
+    from lengthwise.randomness import address
+    from lengthwise.tasks import Othello
+
+    games = Othello(recipe_of(results).board, split="held-out")
+    tokens = games.draw(torch.tensor(address("guess")), games.lengths[-1], GUESSES).inputs
+    target = games.targets(tokens)
+    played = torch.nn.functional.one_hot(tokens, games.classes).cumsum(-2)
+    played[..., -1] = 1  # the padding is no square
+    logits = torch.zeros(target.shape).masked_fill(played > 0, -math.inf)
+    asked = target.sum(-1) > 0
+    values = total_variation(logits, target).nan_to_num().where(asked, torch.zeros(()))
+    means = values.sum(0) / asked.sum(0).clamp(min=1)
+    return {
+        length: float(mean)
+        for length, mean, count in zip(games.lengths, means, asked.sum(0), strict=True)
+        if count
+    }

@@ -1,4 +1,4 @@
-"""The part of a report that figures 3 to 5 share: what was trained, and how it does by length."""
+"""The section on Othello: what was trained, and how it does by length."""
 
 import math
 from collections.abc import Sequence
@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars
 
-from lengthwise.claims import Experiment, Picture, Results, Section, Table
-from lengthwise.measures.distribution import total_variation
+from lengthwise.claims import Drawing, Experiment, Results, Section, Table
+from lengthwise.claims.readings import DEFAULT_BEMA, SMALLEST_FACTOR, best_average, diverged
+from lengthwise.measures.distribution import MEASURES
 from lengthwise.models.gpt import SIZES
-from lengthwise.papers.whats_missing import othello_readings as read
-from lengthwise.papers.whats_missing.othello import ARMS, DECAYED, OFFSET, PLAIN, plan
+from lengthwise.papers.whats_missing.othello import readings as read
+from lengthwise.papers.whats_missing.othello.plan import DECAYED, OFFSET, PLAIN, VARIANTS, plan
 from lengthwise.report.lengths import Curve, draw_by_length
-from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
+from lengthwise.report.style import COLOURS, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-SOURCE = "arXiv 2510.08341v1"
-
-GUESSES = 512
-"""Games over which the guess is measured that the figure shows."""
-
 
 HARDLY_TRAINED = (
     "At this scale the models have hardly learned the game, and neither averages nor dropout have "
@@ -30,41 +25,18 @@ HARDLY_TRAINED = (
 )
 
 
-def guess(results: Results) -> dict[int, float]:
-    """TVD by length of one who knows only which squares are empty, and guesses among them."""
-    import torch
-
-    from lengthwise.randomness import address
-    from lengthwise.tasks import Othello
-
-    games = Othello(read.recipe_of(results).board, split="held-out")
-    tokens = games.draw(torch.tensor(address("guess")), games.lengths[-1], GUESSES).inputs
-    target = games.targets(tokens)
-    played = torch.nn.functional.one_hot(tokens, games.classes).cumsum(-2)
-    played[..., -1] = 1  # the padding is no square
-    logits = torch.zeros(target.shape).masked_fill(played > 0, -math.inf)
-    asked = target.sum(-1) > 0
-    values = total_variation(logits, target).nan_to_num().where(asked, torch.zeros(()))
-    means = values.sum(0) / asked.sum(0).clamp(min=1)
-    return {
-        length: float(mean)
-        for length, mean, count in zip(games.lengths, means, asked.sum(0), strict=True)
-        if count
-    }
-
-
 def figure_by_moves(results: Results) -> "Figure":
-    """TVD by number of moves, raw and with the BEMA that is best, in a panel per arm."""
+    """TVD by number of moves, raw and with the BEMA that is best, in a panel per variant."""
     table = read.readings(results)
     recipe = read.recipe_of(results)
-    guesses = guess(results)
-    arms = [*list(PLAIN)[:2], DECAYED, OFFSET]
+    guesses = read.guess(results)
+    variants = [*list(PLAIN)[:2], DECAYED, OFFSET]
     with house_style():
         figure = new_figure(10.4, 6.6)
         panels = figure.subplots(2, 2, sharex=True, sharey=True)
-        for axes, arm in zip(panels.flat, arms, strict=True):
-            own = table.filter(polars.col("arm") == arm)
-            kind = read.best_kind(read.over(own), "BEMA")
+        for axes, variant in zip(panels.flat, variants, strict=True):
+            own = read.of_variants(table, [variant])
+            kind = best_average(read.over(own), "BEMA")
             curves = {
                 "raw weights": Curve(read.of_kind(own, "raw"), COLOURS["orange"], "-", "o"),
                 f"{kind} (best here)": Curve(read.of_kind(own, kind), COLOURS["blue"], "-", "s"),
@@ -77,7 +49,7 @@ def figure_by_moves(results: Results) -> "Figure":
             )  # fmt: skip
             axes.set_ylim(0, 1)
             axes.set_xlabel("")
-            axes.set_title(ARMS[arm].title, pad=18)
+            axes.set_title(VARIANTS[variant].title, pad=18)
             axes.legend(loc="upper center", fontsize=8)
         for axes in panels[:, 0]:
             axes.set_ylabel("TVD from the legal moves")
@@ -87,32 +59,54 @@ def figure_by_moves(results: Results) -> "Figure":
 
 
 def table_by_gap(results: Results) -> Table:
-    """TVD within the training length and beyond it, by arm: raw, EMA and BEMA; and a guess."""
+    """TVD within the training length and beyond it, by variant: raw, EMA and BEMA; and a guess."""
     table = read.readings(results)
     ranges = (read.WITHIN, read.NEAR, read.FAR)
     rows = []
-    for arm, words in ARMS.items():
-        own = table.filter(polars.col("arm") == arm)
-        ema, bema = (read.best_kind(read.over(own), prefix) for prefix in ("EMA", "BEMA"))
-        for kind in dict.fromkeys(["raw", ema, read.DEFAULT, bema]):
+    for variant, words in VARIANTS.items():
+        own = read.of_variants(table, [variant])
+        ema, bema = (best_average(read.over(own), prefix) for prefix in ("EMA", "BEMA"))
+        for kind in dict.fromkeys(["raw", ema, DEFAULT_BEMA, bema]):
             parts = (read.of_kind(read.over(own, gaps), kind)["value"] for gaps in ranges)
             rows.append([words.title, kind, *(_cell(part.to_list()) for part in parts)])
-    guesses = _as_readings(guess(results), read.recipe_of(results).train_length)
-    cells = (f"{read.over(guesses, gaps)['value'][0]:.3f}" for gaps in ranges)
-    rows.append(["nothing: a guess among the empty squares", "", *cells])
+    trained = read.recipe_of(results).train_length
+    guesses = {length - trained: value for length, value in read.guess(results).items()}
+    cells = (
+        np.mean([value for gap, value in guesses.items() if gaps.least <= gap <= gaps.most])
+        for gaps in ranges
+    )
+    guessing = "nothing: a guess among the empty squares"
+    rows.append([guessing, "", *(f"{cell:.3f}" for cell in cells)])
     return Table(
-        "othello-tvd",
+        "tvd",
         "TVD within the training length and at gaps beyond it: mean and standard deviation over "
-        "seeds. Per arm: raw weights, the best EMA, BEMA at its default powers, the best BEMA "
+        "seeds. Per variant: raw weights, the best EMA, BEMA at its default powers, the best BEMA "
         "(best for this table; the claims choose powers on other seeds).",
         ["trained with", "weights", *(gaps.words for gaps in ranges)],
         rows,
     )
 
 
-def _as_readings(values: dict[int, float], train_length: int) -> polars.DataFrame:
-    rows = [("guess", 0, "guess", length - train_length, value) for length, value in values.items()]
-    return polars.DataFrame(rows, schema=["arm", "seed", "kind", "gap", "value"], orient="row")
+def measures(results: Results) -> list[Table]:
+    """TVD of all weights, and all other measures of the raw ones, by variant and length."""
+    pieces = []
+    for measure in MEASURES:
+        table = read.readings(results, measure)
+        if measure != "tvd":
+            table = table.filter(polars.col("kind") == "raw")
+        value = polars.col("value")
+        means = table.group_by("variant", "kind", "length", "inputs").agg(
+            mean=value.mean(), deviation=value.std(), seeds=polars.len()
+        )
+        pieces.append(means.with_columns(measure=polars.lit(measure)))
+    columns = ("measure", "variant", "kind", "length", "mean", "deviation", "seeds", "inputs")
+    ordered = polars.concat(pieces).select(columns).sort(columns[:4])
+    guesses = list(read.guess(results).items())
+    guessed = polars.DataFrame(guesses, schema=["length", "tvd"], orient="row")
+    return [
+        Table.of_frame("measures", "All measures, by number of moves.", ordered),
+        Table.of_frame("guess", "TVD of a guess among the empty squares.", guessed),
+    ]
 
 
 def _cell(values: Sequence[float]) -> str:
@@ -128,10 +122,7 @@ def section(results: Results) -> Section:
     seeds = sorted({one.seed for planned in results.plan.values() for one in planned.members})
     table = read.readings(results)
     last = table.filter(polars.col("length") == table["length"].max())
-    lost = sum(
-        frame.filter(polars.col("diverged").is_not_null())["model"].n_unique()
-        for frame in results.tables.values()
-    )
+    lost = sum(map(diverged, results.tables.values()))
     return Section(
         title="OthelloGPT: trained on short games, tested on whole ones",
         introduction=(
@@ -142,14 +133,15 @@ def section(results: Results) -> Section:
             "equally likely. The gap is how many moves longer the input is than any in training."
         ),
         pictures=[
-            Picture(
-                as_svg(figure_by_moves(results)),
+            Drawing(
+                "by-moves",
+                figure_by_moves,
                 "TVD by number of moves seen, mean over seeds with 95 % bands, for four ways of "
                 "training: raw weights, and BEMA with the powers that are best there.",
                 "TVD by number of moves, raw and BEMA, in four panels",
-            )
+            ).picture(results)
         ],
-        tables=[table_by_gap(results)],
+        tables=[table_by_gap(results), *measures(results)],
         notes=[
             "That OthelloGPT is trained on random games and tested on longer ones, TVD, BEMA and "
             "EMA powers and embedding dropout as what is swept are the paper's. Architecture, "
@@ -164,15 +156,14 @@ def section(results: Results) -> Section:
             f"{last['inputs'][0]} last to the longest input.",
             "Positions are learned vectors. Those that training never reaches keep the small "
             "random values they began with, N(0, 0.02) as in GPT-1, in every average as well (the "
-            f"code of Othello-GPT starts them at zero); '{ARMS[OFFSET].title}' is a model that saw "
-            "all of them in training.",
+            f"code of Othello-GPT starts them at zero); '{VARIANTS[OFFSET].title}' is a model that "
+            "saw all of them in training.",
             "A seed fixes the games of all models that bear it, and the initial weights of those "
-            "with the same positions. Ratios are taken within seed and arm and averaged over arms; "
-            "intervals are Student's t over seeds. In the findings that decide, powers are chosen "
-            "on the other seeds (leave one out), so that no choice is judged by the numbers it was "
-            f"made with. Models that diverged and are left out: {lost}.",
-            f"Changes of TVD by less than a factor of {read.SMALLEST_FACTOR} would not matter "
-            "(ours).",
+            "with the same positions. Ratios are taken within seed and variant and averaged over "
+            "variants; intervals are Student's t over seeds. In the findings that decide, powers "
+            "are chosen on the other seeds (leave one out), so that no choice is judged by the "
+            f"numbers it was made with. Models that diverged and are left out: {lost}.",
+            f"Changes of TVD by less than a factor of {SMALLEST_FACTOR} would not matter (ours).",
             *(HARDLY_TRAINED if results.scale == "quick" else ()),
         ],
     )

@@ -2,38 +2,32 @@
 
 from collections.abc import Sequence
 
-from lengthwise.claims import Claim, Finding, Results, estimate
-from lengthwise.papers.whats_missing import readings
-from lengthwise.papers.whats_missing.experiment import REMEDIES
+from lengthwise.claims import Claim, Finding, Results
+from lengthwise.claims.readings import DEFAULT_BEMA, DEFAULT_EMA, SMALLEST_FACTOR, paired_ratio
+from lengthwise.papers.whats_missing import V1
+from lengthwise.papers.whats_missing.remedies.readings import beyond
+from lengthwise.papers.whats_missing.remedies.section import REMEDIES
 
 
 def evidence(results: Results) -> Sequence[Finding]:
     """Compare every model with the average of its own weights."""
-    powers = f"EMA power {readings.EMA_POWER}, bias power {readings.BIAS_POWER}"
-    findings = []
-    for run, weights, what in (
-        ("baseline", "bema", f"BEMA ({powers})"),
-        ("baseline", "ema", f"plain EMA (power {readings.EMA_POWER})"),
-        ("norm", "bema", f"BEMA ({powers}), both with the norm"),
-        ("norm", "ema", f"plain EMA (power {readings.EMA_POWER}), both with the norm"),
-    ):
-        raw = readings.beyond(results, run, "raw")
-        averaged = readings.beyond(results, run, weights)
-        findings.append(
-            Finding(
-                f"mean TVD beyond the training length, raw / {what}",
-                estimate(readings.log_ratios(raw, averaged)).exp(),
-                readings.SMALLEST_FACTOR,
-                decides=(run, weights) == ("baseline", "bema"),
-            )
+    return [
+        Finding(
+            f"mean TVD beyond the training length, raw / {kind}{words}",
+            paired_ratio(beyond(results, run), beyond(results, run, kind)),
+            SMALLEST_FACTOR,
+            decides=(run, kind) == ("baseline", DEFAULT_BEMA),
         )
-    return findings
+        for run, words in (("baseline", ""), ("norm", ", both with the norm"))
+        for kind in (DEFAULT_BEMA, DEFAULT_EMA)
+    ]
 
 
 AVERAGING = Claim(
     name="whats-missing/averaging",
     sentence="BEMA of the weights lowers TVD beyond the training length.",
-    source="arXiv 2510.08341v1, EMA stabilization",
+    source=f"{V1}, EMA stabilization",
     experiment=REMEDIES,
     evidence=evidence,
+    place=20,
 )

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import polars
 
 from lengthwise.claims import Claim, Finding, Results, estimate
-from lengthwise.papers.whats_missing import readings
-from lengthwise.papers.whats_missing.experiment import REMEDIES
+from lengthwise.claims.readings import SMALLEST_FACTOR, by_seed, paired_ratio, slope
+from lengthwise.papers.whats_missing import V1
+from lengthwise.papers.whats_missing.remedies import readings
+from lengthwise.papers.whats_missing.remedies.section import REMEDIES
 
 
 def evidence(results: Results) -> Sequence[Finding]:
@@ -14,19 +16,14 @@ def evidence(results: Results) -> Sequence[Finding]:
     recipe = readings.recipe_of(results)
     displacement = readings.curves(results, "baseline", "displacement")
     slopes = [
-        -readings.log_slope(group["length"].to_numpy(), group["value"].to_numpy())
+        -slope(group["length"], group["value"])
         for _, group in displacement.group_by("seed", maintain_order=True)
     ]
-    at = {
-        length: dict(
-            readings.curves(results, "baseline", "tvd")
-            .filter(polars.col("length") == length)
-            .select("seed", "value")
-            .iter_rows()
-        )
+    tvd = readings.curves(results, "baseline", "tvd")
+    short, long = (
+        by_seed(tvd.filter(polars.col("length") == length))
         for length in (recipe.train_length, recipe.vocab - 1)
-    }
-    rise = readings.log_ratios(at[recipe.vocab - 1], at[recipe.train_length])
+    )
     return [
         Finding(
             "rate k at which the displacement falls with the length, as 1/length^k (theorem: 1)",
@@ -35,8 +32,8 @@ def evidence(results: Results) -> Sequence[Finding]:
         ),
         Finding(
             f"TVD at length {recipe.vocab - 1} / TVD at the training length {recipe.train_length}",
-            estimate(rise).exp(),
-            readings.SMALLEST_FACTOR,
+            paired_ratio(long, short),
+            SMALLEST_FACTOR,
         ),
     ]
 
@@ -47,7 +44,8 @@ DISPERSION = Claim(
         "Without a remedy, the displacement of the seen tokens falls as the input grows, and TVD "
         "rises beyond the training length."
     ),
-    source="arXiv 2510.08341v1, Theorem 4.2 and attention dispersion",
+    source=f"{V1}, Theorem 4.2 and attention dispersion",
     experiment=REMEDIES,
     evidence=evidence,
+    place=10,
 )

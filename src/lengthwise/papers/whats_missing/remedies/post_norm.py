@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from lengthwise.claims import Claim, Finding, Results, estimate
-from lengthwise.papers.whats_missing import readings
-from lengthwise.papers.whats_missing.experiment import REMEDIES
+from lengthwise.claims import Claim, Finding, Results
+from lengthwise.claims.readings import SMALLEST_FACTOR, paired_ratio
+from lengthwise.papers.whats_missing import V2
+from lengthwise.papers.whats_missing.remedies.readings import beyond
+from lengthwise.papers.whats_missing.remedies.section import REMEDIES
 
 
 def evidence(results: Results) -> Sequence[Finding]:
     """Compare models of the same seed: same data, same initial weights, with and without norm."""
-    baseline = readings.beyond(results, "baseline", "raw")
-    norm = readings.beyond(results, "norm", "raw")
     return [
         Finding(
             "mean TVD beyond the training length, without / with LayerNorm after attention",
-            estimate(readings.log_ratios(baseline, norm)).exp(),
-            readings.SMALLEST_FACTOR,
+            paired_ratio(beyond(results, "baseline"), beyond(results, "norm")),
+            SMALLEST_FACTOR,
         )
     ]
 
@@ -23,7 +23,8 @@ def evidence(results: Results) -> Sequence[Finding]:
 POST_NORM = Claim(
     name="whats-missing/post-norm",
     sentence="LayerNorm after attention lowers TVD beyond the training length.",
-    source="arXiv 2510.08341v2, Post-Norm can Resharpen Attention",
+    source=f"{V2}, Post-Norm can Resharpen Attention",
     experiment=REMEDIES,
     evidence=evidence,
+    place=30,
 )

@@ -1,4 +1,4 @@
-"""Pictures and words about set complement: where the model breaks, and what the remedies do."""
+"""The section on remedies: where the model breaks, and what they do."""
 
 import math
 from typing import TYPE_CHECKING
@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars
 
-from lengthwise.claims import Picture, Results, Section
-from lengthwise.papers.whats_missing import readings
+from lengthwise.claims import Drawing, Experiment, Results, Section
+from lengthwise.claims.readings import BIAS_POWERS, DEFAULT_BEMA, EMA_POWERS, diverged
+from lengthwise.papers.whats_missing.remedies import readings
+from lengthwise.papers.whats_missing.remedies.plan import plan
 from lengthwise.report.lengths import Curve, draw_by_length
-from lengthwise.report.powers import draw_powers
-from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
+from lengthwise.report.powers import draw_powers, grid_of_powers
+from lengthwise.report.style import COLOURS, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINES = {
     "baseline": ("baseline", "raw", COLOURS["orange"], "-", "o"),
-    "baseline + BEMA": ("baseline", "bema", COLOURS["blue"], "-", "s"),
+    "baseline + BEMA": ("baseline", DEFAULT_BEMA, COLOURS["blue"], "-", "s"),
     "norm after attention": ("norm", "raw", COLOURS["green"], "-", "^"),
-    "norm + BEMA": ("norm", "bema", COLOURS["purple"], "-", "D"),
+    "norm + BEMA": ("norm", DEFAULT_BEMA, COLOURS["purple"], "-", "D"),
 }
 
 
@@ -34,28 +36,7 @@ def section(results: Results) -> Section:
             f"tested on up to {recipe.vocab - 1}. Attention is a mean, so every token's share "
             "shrinks as the input grows, and beyond the training length the answer blurs."
         ),
-        pictures=[
-            Picture(
-                as_svg(figure_remedies(results)),
-                "Total variation distance between the model's answer and the exact one (0 is "
-                "perfect), mean over seeds with 95 % bands. Dashed: what the 2/s law leaves of "
-                "the baseline's displacement at the training length, if all seen tokens shared it "
-                "equally: s / (s + (v - s) exp(2C/s)).",
-                "TVD against input length for baseline, BEMA, norm, and norm with BEMA",
-            ),
-            Picture(
-                as_svg(figure_displacement(results)),
-                "How far the logits of seen tokens lie below those of unseen ones. Without a norm "
-                "the fall is the theorem's 2C/s, a straight line here.",
-                "Displacement against input length on logarithmic axes",
-            ),
-            Picture(
-                as_svg(figure_powers(results)),
-                "Mean TVD beyond the training length for every pair of powers, all read out of "
-                "the same runs. 'EMA' is the average without bias correction.",
-                "Heat maps of TVD by EMA power and bias power",
-            ),
-        ],
+        pictures=[drawing.picture(results) for drawing in DRAWINGS],
         notes=_notes(results),
     )
 
@@ -65,8 +46,8 @@ def figure_remedies(results: Results) -> "Figure":
     recipe = readings.recipe_of(results)
     lengths = range(1, recipe.vocab)
     curves = {
-        label: Curve(readings.curves(results, run, "tvd", weights), colour, dashes, marker)
-        for label, (run, weights, colour, dashes, marker) in LINES.items()
+        label: Curve(readings.curves(results, run, "tvd", kind), colour, dashes, marker)
+        for label, (run, kind, colour, dashes, marker) in LINES.items()
     }
     with house_style():
         figure = new_figure(8.2, 4.8)
@@ -103,8 +84,8 @@ def figure_displacement(results: Results) -> "Figure":
     lengths = range(1, recipe.vocab)
     curves = {
         label: Curve(readings.curves(results, run, "displacement"), colour, dashes, marker)
-        for label, (run, weights, colour, dashes, marker) in LINES.items()
-        if weights == "raw"
+        for label, (run, kind, colour, dashes, marker) in LINES.items()
+        if kind == "raw"
     }
     from matplotlib.ticker import LogLocator
 
@@ -131,37 +112,51 @@ def figure_displacement(results: Results) -> "Figure":
 
 def figure_powers(results: Results) -> "Figure":
     """Mean TVD beyond the training length for the whole grid of powers."""
-    biases = [*readings.BIAS_POWERS, None]
     with house_style():
         figure = new_figure(8.2, 3.2)
-        both = figure.subplots(1, 2)
-        for axes, (run, title) in zip(
-            both, (("baseline", "Baseline"), ("norm", "Norm after attention")), strict=True
+        for axes, run, title in zip(
+            figure.subplots(1, 2), results.plan, ("Baseline", "Norm after attention"), strict=True
         ):
-            raw = float(np.mean(list(readings.beyond(results, run, "raw").values())))
-            grid = np.array(
-                [[_cell(results, run, e, b) for b in biases] for e in readings.EMA_POWERS]
-            )
-            draw_powers(axes, grid, raw, readings.EMA_POWERS, biases)
+
+            def mean(kind: str, run: str = run) -> float:
+                return float(np.mean(list(readings.beyond(results, run, kind).values())))
+
+            raw, grid = mean("raw"), grid_of_powers(mean, EMA_POWERS, BIAS_POWERS)
+            draw_powers(axes, grid, raw / grid, EMA_POWERS, BIAS_POWERS)
             axes.set_title(f"{title}: raw weights {raw:.3f}")
         return figure
 
 
-def _cell(results: Results, run: str, ema_power: float, bias_power: float | None) -> float:
-    if bias_power is None:
-        values = readings.beyond(results, run, "ema", ema_power=ema_power)
-    else:
-        values = readings.beyond(results, run, "bema", ema_power=ema_power, bias_power=bias_power)
-    return float(np.mean(list(values.values())))
+DRAWINGS = [
+    Drawing(
+        "remedies",
+        figure_remedies,
+        "Total variation distance between the model's answer and the exact one (0 is perfect), "
+        "mean over seeds with 95 % bands. Dashed: what the 2/s law leaves of the baseline's "
+        "displacement at the training length, if all seen tokens shared it equally: "
+        "s / (s + (v - s) exp(2C/s)).",
+        "TVD against input length for baseline, BEMA, norm, and norm with BEMA",
+    ),
+    Drawing(
+        "displacement",
+        figure_displacement,
+        "How far the logits of seen tokens lie below those of unseen ones. Without a norm the fall "
+        "is the theorem's 2C/s, a straight line here.",
+        "Displacement against input length on logarithmic axes",
+    ),
+    Drawing(
+        "powers",
+        figure_powers,
+        "Mean TVD beyond the training length for every pair of powers, all read out of the same "
+        "runs. 'EMA' is the average without bias correction.",
+        "Heat maps of TVD by EMA power and bias power",
+    ),
+]
 
 
 def _notes(results: Results) -> list[str]:
     recipe = readings.recipe_of(results)
     member = results.plan["baseline"].members[0]
-    lost = {
-        label: table.filter(polars.col("diverged").is_not_null())["model"].n_unique()
-        for label, table in results.tables.items()
-    }
     return [
         "The task, the model's form, TVD, the 2/s law, BEMA and its default powers are the "
         "papers'. The paper gives no sizes, optimizer, batch, steps or numbers of seeds: all of "
@@ -175,6 +170,9 @@ def _notes(results: Results) -> list[str]:
         f"Lengths with at most {recipe.test_inputs} inputs are measured on all of them, longer "
         f"ones on {recipe.test_inputs} drawn inputs, the same for every model.",
         "Models that diverged: "
-        + ", ".join(f"{count} of the {label} run" for label, count in lost.items())
+        + ", ".join(f"{diverged(one)} of the {label} run" for label, one in results.tables.items())
         + "; they are left out.",
     ]
+
+
+REMEDIES = Experiment("set-complement-remedies", plan, section)

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING
 
 import polars
 
-from lengthwise.claims import Claim, Estimate, Finding, Picture, Results
-from lengthwise.papers.whats_missing import search_readings as readings
-from lengthwise.papers.whats_missing.search_experiment import SEARCH, SOURCE
-from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
+from lengthwise.claims import Claim, Drawing, Estimate, Finding, Results, TopPortion
+from lengthwise.claims.statistics import TOP
+from lengthwise.papers.whats_missing import V1
+from lengthwise.papers.whats_missing.search import readings
+from lengthwise.papers.whats_missing.search.section import SEARCH
+from lengthwise.report.style import COLOURS, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,41 +18,33 @@ if TYPE_CHECKING:
 PORTIONS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 """Top portions that are drawn. Ours."""
 
-CELLS = ("gap", "extra")
+CELLS = {"largest_gap": "gaps up to {}", "extra": "{} extra dimensions"}
+"""What models are ranked within, and its words."""
 
 
 def evidence(results: Results) -> Sequence[Finding]:
-    """Compare the dropout of the top portion with that of all models, by site and by gap."""
+    """Compare the dropout of the top portion with that of all models, by site and by cell."""
     table = _with_mean_rate(results)
-    findings = [
-        Finding(
-            f"mean dropout rate, top {readings.TOP:.0%} of models minus all, mean of all sites",
-            above_all(table, "rate"),
-            smallest=0.0,
-        )
+    parts = [
+        (f"mean dropout rate, top {TOP:.0%} of models minus all, mean of all sites", "rate", table),
+        *(
+            (f"the same, dropout of the {words} alone", site, table)
+            for site, words in readings.SITES.items()
+        ),
+        *(
+            (
+                f"the same, mean of all sites, {words.format(value)}",
+                "rate",
+                readings.part(table, **{name: value}),
+            )
+            for name, words in CELLS.items()
+            for value in sorted(table[name].unique())
+        ),
     ]
-    for site, words in readings.SITES.items():
-        findings.append(
-            Finding(
-                f"the same, dropout of the {words} alone",
-                above_all(table, site),
-                smallest=0.0,
-                decides=False,
-            )
-        )
-    for name in CELLS:
-        for value in sorted(table[name].unique()):
-            part = table.filter(polars.col(name) == value)
-            words = f"gap {value}" if name == "gap" else f"{value} extra dimensions"
-            findings.append(
-                Finding(
-                    f"the same, mean of all sites, {words}",
-                    above_all(part, "rate"),
-                    smallest=0.0,
-                    decides=False,
-                )
-            )
-    return findings
+    return [
+        Finding(effect, above_all(part, value), smallest=0.0, decides=not place)
+        for place, (effect, value, part) in enumerate(parts)
+    ]
 
 
 def above_all(table: polars.DataFrame, value: str) -> Estimate:
@@ -58,8 +52,8 @@ def above_all(table: polars.DataFrame, value: str) -> Estimate:
 
     Both are of the same bootstrap draws, which the fixed seed makes the same.
     """
-    top = readings.TopPortion(table, value, CELLS)
-    return top.minus(readings.TopPortion(table, value, CELLS, portion=1.0))
+    top = TopPortion(table, value, list(CELLS))
+    return top.minus(TopPortion(table, value, list(CELLS), portion=1.0))
 
 
 def _with_mean_rate(results: Results) -> polars.DataFrame:
@@ -83,9 +77,9 @@ def figure(results: Results) -> "Figure":
                 for width, colour, marker in zip(
                     widths, ("green", "blue", "orange"), "os^", strict=False
                 ):
-                    cell = table.filter(polars.col("gap") == gap, polars.col("extra") == width)
+                    cell = readings.part(table, largest_gap=gap, extra=width)
                     tops = [
-                        readings.TopPortion(cell, site, CELLS, portion).estimate()
+                        TopPortion(cell, site, list(CELLS), portion).estimate()
                         for portion in PORTIONS
                     ]
                     places = [100 * portion for portion in PORTIONS]
@@ -102,7 +96,7 @@ def figure(results: Results) -> "Figure":
                 axes.minorticks_off()
             row[0].set_ylabel(f"{words}\nmean rate")
         for axes, gap in zip(panels[0], gaps, strict=True):
-            axes.set_title(f"gap {gap}")
+            axes.set_title(f"gaps up to {gap}")
         for axes in panels[-1]:
             axes.set_xlabel("top portion of models (%)")
         panels[0][0].set_ylim(bottom=0)
@@ -110,25 +104,22 @@ def figure(results: Results) -> "Figure":
         return figure
 
 
-def pictures(results: Results) -> list[Picture]:
-    """The figure with its words."""
-    return [
-        Picture(
-            as_svg(figure(results)),
-            "Figure 2: mean dropout rate of the top portions of models by TVD beyond the training "
-            "length (each model with the weights that suit it best), per site, gap and extra "
-            "dimensions, with 95 % bootstrap bands. If dropout helped, lines would rise to the "
-            "left, above the dashed mean over all models.",
-            "Mean dropout rate against the top portion of models, by site, gap and width",
-        )
-    ]
-
-
 FIGURE_2 = Claim(
     name="whats-missing/figure-2",
     sentence="The top portions of models have a higher dropout rate than the search as a whole.",
-    source=f"{SOURCE}, figure 2",
+    source=f"{V1}, figure 2",
     experiment=SEARCH,
     evidence=evidence,
-    pictures=pictures,
+    drawings=(
+        Drawing(
+            "figure-2",
+            figure,
+            "Figure 2: mean dropout rate of the top portions of models by TVD beyond the training "
+            "length (each model with the weights that suit it best), per site, largest gap and "
+            "extra dimensions, with 95 % bootstrap bands. If dropout helped, lines would rise to "
+            "the left, above the dashed mean over all models.",
+            "Mean dropout rate against the top portion of models, by site, gap and width",
+        ),
+    ),
+    place=100,
 )

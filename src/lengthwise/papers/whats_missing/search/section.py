@@ -1,22 +1,13 @@
-"""The experiment behind the claims about the search: thousands of small transformers."""
+"""The section on the search: thousands of small transformers."""
 
 import shlex
 
 import polars
 
-from lengthwise.claims import Experiment, PlannedSearch, Results, Scale, Section
-from lengthwise.papers.whats_missing import search_readings as readings
-from lengthwise.search.set_complement import set_complement_space
-
-SOURCE = "arXiv 2510.08341v1"
-
-TRIALS: dict[Scale, int] = {"quick": 300, "laptop": 2000, "paper": 20_000}
-"""The paper gives none. Ours."""
-
-
-def plan(scale: Scale) -> PlannedSearch:
-    """The default search of set complement."""
-    return PlannedSearch(set_complement_space(), TRIALS[scale])
+from lengthwise.claims import Experiment, Results, Section
+from lengthwise.claims.readings import SMALLEST_FACTOR
+from lengthwise.claims.statistics import TOP
+from lengthwise.papers.whats_missing.search.plan import plan
 
 
 def section(results: Results) -> Section:
@@ -46,10 +37,9 @@ def section(results: Results) -> Section:
             "Trials come in pairs of twins, which have the same data, initial weights and "
             "hyper-parameters but for one factor. Effects of the norm and of dropout are over "
             "twins, those of averages 'within every trial': Student's t intervals over pairs. Top "
-            f"portions (the best {readings.TOP:.0%} by TVD beyond the training length, ranked "
-            "within each gap) have bootstrap intervals over pairs. 'Paired seeds' counts pairs.",
-            f"Changes of TVD by less than a factor of {readings.SMALLEST_FACTOR} would not matter "
-            "(ours).",
+            f"portions (the best {TOP:.0%} by TVD beyond the training length, ranked within each "
+            "training length) have bootstrap intervals over pairs.",
+            f"Changes of TVD by less than a factor of {SMALLEST_FACTOR} would not matter (ours).",
         ],
     )
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars
 
-from lengthwise.claims import Claim, Finding, Picture, Results, every
-from lengthwise.papers.whats_missing.search_experiment import SEARCH, SOURCE
-from lengthwise.report.style import as_svg, house_style, new_figure
+from lengthwise.claims import Claim, Drawing, Finding, Results, every
+from lengthwise.papers.whats_missing import V1
+from lengthwise.papers.whats_missing.search.section import SEARCH
+from lengthwise.report.style import house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +63,7 @@ def evidence(results: Results) -> Sequence[Finding]:
         Finding(
             "1 - largest distance between the drawn and the stated distribution function, every "
             "hyper-parameter",
-            every(covers),
+            every(covers, "hyper-parameters"),
             SMALLEST_COVER,
         )
     ]
@@ -105,23 +106,20 @@ def figure(results: Results) -> "Figure":
         return figure
 
 
-def pictures(results: Results) -> list[Picture]:
-    """The table with its words."""
-    return [
-        Picture(
-            as_svg(figure(results)),
-            "Table 1: the search space. The paper's own ranges are not known to us; all of these "
-            "are ours. Every trial is measured raw and with all pairs of the EMA and bias powers.",
-            "Table of hyper-parameters and their distributions",
-        )
-    ]
-
-
 TABLE_1 = Claim(
     name="whats-missing/table-1",
     sentence="The search covers the space that its table states (the space is ours).",
-    source=f"{SOURCE}, table 1 (its contents are not known to us)",
+    source=f"{V1}, table 1 (its contents are not known to us)",
     experiment=SEARCH,
     evidence=evidence,
-    pictures=pictures,
+    drawings=(
+        Drawing(
+            "table-1",
+            figure,
+            "Table 1: the search space. The paper's own ranges are not known to us; all of these "
+            "are ours. Every trial is measured raw and with all pairs of the EMA and bias powers.",
+            "Table of hyper-parameters and their distributions",
+        ),
+    ),
+    place=80,
 )

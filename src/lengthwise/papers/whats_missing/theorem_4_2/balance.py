@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import torch
 
-from lengthwise.claims import Claim, Finding, Results, every
-from lengthwise.papers.whats_missing.theorem_4_2 import SOURCE, THEOREM, instances
+from lengthwise.claims import Claim, Estimate, Finding, Results, every
+from lengthwise.papers.whats_missing import ARXIV
+from lengthwise.papers.whats_missing.theorem_4_2.instances import instances
+from lengthwise.papers.whats_missing.theorem_4_2.section import THEOREM
 from lengthwise.theory import Structure, certify, model_with_tables, unbalanced_model
 
 
@@ -15,27 +17,28 @@ def evidence(results: Results) -> Sequence[Finding]:
         certify(model_with_tables(*random_unbalanced(vocab, generator).matrices()), [1, 2, 3])
         for vocab, generator in instances(results.scale)
     ]
+    wrong = sum(one.margins[3] < 0 for one in certificates) / len(certificates)
     counterexample = certify(unbalanced_model(4), [1, 2, 3])
     return [
         Finding(
             "2C/3 minus the precision at length 3, every random unbalanced model (logits)",
-            every([2 / 3 * one.strength - one.precision(3) for one in certificates]),
+            every([2 / 3 * one.strength - one.precision(3) for one in certificates], "models"),
             smallest=0.0,
         ),
         Finding(
             "precision at lengths 1 and 2 of the same models",
-            every([min(one.precision(1), one.precision(2)) for one in certificates]),
+            every([min(one.precision(1), one.precision(2)) for one in certificates], "models"),
             smallest=0.0,
         ),
         Finding(
             "displacement at length 3 of x = 10, delta = 11, with its sign turned (derived: 7/3)",
-            every([-counterexample.precision(3)]),
+            every([-counterexample.precision(3)], "models"),
             smallest=0.0,
             decides=False,
         ),
         Finding(
             "share of the random models that name a seen token at length 3",
-            every([sum(one.margins[3] < 0 for one in certificates) / len(certificates)]),
+            Estimate(wrong, wrong, wrong, len(certificates), "models"),
             smallest=0.0,
             decides=False,
         ),
@@ -58,7 +61,8 @@ BALANCE = Claim(
         "Without balance, a model with precision C at lengths 1 and 2 may fall short of 2C/s, and "
         "name a seen token, at length 3."
     ),
-    source=f"{SOURCE} (b); the counterexample is our derivation",
+    source=f"{ARXIV}, Theorem 4.2 (b); the counterexample is our derivation",
     experiment=THEOREM,
     evidence=evidence,
+    place=60,
 )

@@ -6,7 +6,9 @@ import torch
 
 from lengthwise.claims import Claim, Finding, Results, every
 from lengthwise.models import MinimalTransformer
-from lengthwise.papers.whats_missing.theorem_4_2 import SOURCE, THEOREM, VOCABULARIES, instances
+from lengthwise.papers.whats_missing import ARXIV
+from lengthwise.papers.whats_missing.theorem_4_2.instances import VOCABULARIES, instances
+from lengthwise.papers.whats_missing.theorem_4_2.section import THEOREM
 from lengthwise.randomness import seeded
 from lengthwise.theory import certify, minimal_model
 
@@ -26,12 +28,12 @@ def evidence(results: Results) -> Sequence[Finding]:
         Finding(
             "width v - 2, trained for a margin at length 1 with the least spread of legal logits: "
             "1 - margin / the most that rank v - 2 allows, (v - 1)/2 times the spread; every model",
-            every(slack),
+            every(slack, "models"),
             smallest=0.0,
         ),
         Finding(
             "width v - 1, minimal construction with C = 5: precision at length 1, every v",
-            every(built),
+            every(built, "vocabularies"),
             smallest=0.0,
         ),
     ]
@@ -73,7 +75,8 @@ THEOREM_A = Claim(
         "Precision above 0 at length 1 needs rank(B + D) of at least v - 1, hence a width of at "
         "least v - 1; and v - 1 is enough."
     ),
-    source=f"{SOURCE} (a)",
+    source=f"{ARXIV}, Theorem 4.2 (a)",
     experiment=THEOREM,
     evidence=evidence,
+    place=40,
 )

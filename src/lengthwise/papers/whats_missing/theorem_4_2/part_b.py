@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import torch
 
 from lengthwise.claims import Claim, Finding, Results, every
-from lengthwise.papers.whats_missing.theorem_4_2 import SOURCE, THEOREM, VOCABULARIES, instances
+from lengthwise.papers.whats_missing import ARXIV
+from lengthwise.papers.whats_missing.theorem_4_2.instances import VOCABULARIES, instances
+from lengthwise.papers.whats_missing.theorem_4_2.section import THEOREM
 from lengthwise.theory import Certificate, Structure, certify, minimal_model, model_with_tables
 
 ROUNDING = 1e-9
@@ -23,12 +25,12 @@ def evidence(results: Results) -> Sequence[Finding]:
         Finding(
             "precision at length s over 2C/s: least over all s >= 3, every random balanced model "
             f"(smaller than 1 by at most {ROUNDING:g}, for rounding)",
-            every(ratios),
+            every(ratios, "models"),
             smallest=1 - ROUNDING,
         ),
         Finding(
             "the same, greatest over s, of the minimal construction: 1 where the law is attained",
-            every(tightest),
+            every(tightest, "vocabularies"),
             smallest=1 - ROUNDING,
             decides=False,
         ),
@@ -59,7 +61,8 @@ THEOREM_B = Claim(
         "With constant attention, precision C at lengths 1 and 2 in a balanced way gives precision "
         "2C/s at every longer length."
     ),
-    source=f"{SOURCE} (b)",
+    source=f"{ARXIV}, Theorem 4.2 (b)",
     experiment=THEOREM,
     evidence=evidence,
+    place=50,
 )

@@ -1,44 +1,21 @@
-"""The experiment behind the claims about Theorem 4.2: models that are built, and their worst cases.
+"""The section on Theorem 4.2: models that are built, and their worst cases.
 
 Nothing is trained for it but models of one length; every number is an exact certificate.
 """
 
 from typing import TYPE_CHECKING
 
-import torch
-
-from lengthwise.claims import Experiment, Picture, Results, Scale, Section
-from lengthwise.report.style import COLOURS, as_svg, house_style, new_figure
-from lengthwise.theory import (
-    Certificate,
-    balanced_model,
-    certify,
-    minimal_model,
-    unbalanced_model,
-)
+from lengthwise.claims import Drawing, Experiment, Results, Section
+from lengthwise.papers.whats_missing.theorem_4_2.instances import INSTANCES, VOCABULARIES
+from lengthwise.report.style import COLOURS, house_style, new_figure
+from lengthwise.theory import balanced_model, certify, minimal_model, unbalanced_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SOURCE = "arXiv 2510.08341, Theorem 4.2"
-
-VOCABULARIES = (4, 5, 6, 8, 10, 12)
-"""Numbers of tokens that the instances go through. Ours."""
-
-INSTANCES: dict[Scale, int] = {"quick": 24, "laptop": 240, "paper": 1200}
-"""Models per claim. Ours."""
-
 SHOWN, STRENGTH = 16, 5.0
 """Number of tokens and C of the models that are drawn. Ours."""
-
-
-def instances(scale: Scale) -> list[tuple[int, torch.Generator]]:
-    """A vocabulary and a source of random numbers for every model of a claim."""
-    return [
-        (VOCABULARIES[number % len(VOCABULARIES)], torch.Generator().manual_seed(number))
-        for number in range(INSTANCES[scale])
-    ]
 
 
 def section(results: Results) -> Section:
@@ -51,14 +28,15 @@ def section(results: Results) -> Section:
             "weights, and the worst case of each over all inputs is computed exactly."
         ),
         pictures=[
-            Picture(
-                as_svg(figure_constructions()),
+            Drawing(
+                "constructions",
+                figure_constructions,
                 f"Worst margin over all inputs of a length, for models of {SHOWN} tokens whose "
                 "weights are written down. Left: the smallest model (width v - 1) and a wider, "
                 "balanced one keep exactly to 2C/s. Right: one that solves lengths 1 and 2 without "
                 "balance names a seen token from length 3 on.",
                 "Exact margins by length of three constructed models, with the 2C/s law",
-            )
+            ).picture(results)
         ],
         notes=[
             "Precision C at a length means: for every input all legal logits are equal, and those "
@@ -73,7 +51,7 @@ def section(results: Results) -> Section:
     )
 
 
-def figure_constructions() -> "Figure":
+def figure_constructions(results: Results | None = None) -> "Figure":
     """Exact margins of the three constructions against 2C/s."""
     lengths = range(1, SHOWN)
     with house_style():
@@ -95,7 +73,7 @@ def figure_constructions() -> "Figure":
         left.set_yticks([0.5, 1, 2, 5, 10], labels=["0.5", "1", "2", "5", "10"])
         left.minorticks_off()
         left.set_title("Balanced: the 2C/s law, exactly")
-        broken: Certificate = certify(unbalanced_model(SHOWN))
+        broken = certify(unbalanced_model(SHOWN))
         right.plot(
             lengths, [broken.margins[s] for s in lengths], "s", color=COLOURS["orange"],
             markersize=5, label="x = 10, delta = 11",
