@@ -4,18 +4,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import polars
 
 from lengthwise.claims.statistics import Estimate
-from lengthwise.report.style import as_svg
+from lengthwise.report.style import Figure, as_svg
 from lengthwise.runs import Recipe
 from lengthwise.search import SearchFolder, Space
 from lengthwise.training import Hyperparameters
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 R = TypeVar("R", bound=Recipe)
 P = ParamSpec("P")
@@ -100,7 +97,7 @@ class Drawing:
     """How to draw a figure out of results, and its words."""
 
     name: str
-    draw: "Callable[[Results], Figure]"
+    draw: Callable[[Results], Figure]
     caption: str
     alt: str
     """What it shows, for those who do not see it."""

@@ -1,17 +1,13 @@
 """Effects with their intervals, one below the other."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from lengthwise.claims.statistics import Estimate
-from lengthwise.report.style import COLOURS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from lengthwise.report.style import COLOURS, Axes
 
 
 def draw_intervals(
-    axes: "Axes",
+    axes: Axes,
     effects: Mapping[str, Estimate],
     names: Sequence[str],
     smallest: float | None = None,

@@ -107,11 +107,11 @@ def _evidence(verdicts: Sequence[Verdict]) -> str:
         "<h2>All the evidence</h2><div class=wide><table><thead><tr><th>Claim</th><th>Effect</th>"
         "<th class=number>Estimate</th><th class=number>95&nbsp;% interval</th>"
         "<th class=number>Over</th><th class=number>Smallest that matters</th><th>Outcome</th>"
-        f"</tr></thead><tbody>{rows}</tbody></table></div><p class=note>A number <em>holds</em> if its whole "
-        "interval lies above the smallest effect that matters, <em>fails</em> if it lies below, "
-        "and is <em>undecided</em> otherwise. Intervals are Student's t, or a bootstrap where "
-        "that is said; where an effect says <em>every</em>, they are the smallest and the largest "
-        "value instead.</p>"
+        f"</tr></thead><tbody>{rows}</tbody></table></div><p class=note>A number <em>holds</em> "
+        "if its whole interval lies above the smallest effect that matters, <em>fails</em> if it "
+        "lies below, and is <em>undecided</em> otherwise. Intervals are Student's t, or a "
+        "bootstrap where that is said; where an effect says <em>every</em>, they are the smallest "
+        "and the largest value instead.</p>"
     )
 
 

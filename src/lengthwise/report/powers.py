@@ -1,14 +1,11 @@
 """Heat maps of a measure over the powers of EMA and BEMA."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lengthwise.claims.readings import average_in_words
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from lengthwise.report.style import Axes
 
 
 def grid_of_powers(
@@ -23,7 +20,7 @@ def grid_of_powers(
 
 
 def draw_powers(
-    axes: "Axes",
+    axes: Axes,
     values: np.ndarray,
     gains: np.ndarray,
     ema_powers: Sequence[float],
@@ -53,6 +50,5 @@ def draw_powers(
         )  # fmt: skip
     axes.set_xticks(range(len(bias_powers) + 1), labels=[*map(str, bias_powers), "EMA"])
     axes.set_yticks(range(len(ema_powers)), labels=[f"{power}" for power in ema_powers])
-    axes.set_xlabel("bias power")
-    axes.set_ylabel("EMA power")
+    axes.set(xlabel="bias power", ylabel="EMA power")
     axes.grid(visible=False)

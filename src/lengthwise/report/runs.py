@@ -1,7 +1,6 @@
 """One run's measures, as a table for the terminal and as a figure."""
 
 import math
-from typing import TYPE_CHECKING
 
 import polars
 from rich.table import Table
@@ -10,11 +9,7 @@ from lengthwise.claims.readings import alive, diverged, weights_in_words
 from lengthwise.errors import require_name
 from lengthwise.report.lengths import Curve, figure_by_length
 from lengthwise.report.numbers import number
-from lengthwise.report.style import COLOURS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+from lengthwise.report.style import COLOURS, Figure
 
 FEW_WEIGHTS = 5
 """So many fit side by side on a screen of 80 characters, with their powers."""
@@ -99,7 +94,7 @@ def _mean(values: list[float]) -> str:
     return number(sum(values) / len(values)) if values else "-"
 
 
-def plot_run(table: polars.DataFrame, measure: str, train_length: int) -> "Figure":
+def plot_run(table: polars.DataFrame, measure: str, train_length: int) -> Figure:
     """Curves against the length: the raw weights and the first EMA and BEMA."""
     available = by_weights(table, measure)
     first = {label.split()[0]: label for label in reversed(available)}

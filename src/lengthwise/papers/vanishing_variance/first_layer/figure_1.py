@@ -1,7 +1,5 @@
 """Claim: figure 1, the standard deviation of the first layer's attention output falls with N."""
 
-from collections.abc import Sequence
-
 from lengthwise.claims import Claim, Finding, Results, estimate
 from lengthwise.papers.vanishing_variance import ARXIV
 from lengthwise.papers.vanishing_variance.first_layer.plan import CONDITIONS
@@ -12,7 +10,7 @@ SMALLEST_FALL = 0.1
 """A slope of -0.1 halves the deviation over ten doublings of N; less would hardly matter. Ours."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """The claim rests on the unaltered model with a fixed query; the rest is shown."""
     rate = "rate k at which the deviation falls, as 1/N^k"
     found = []

@@ -1,6 +1,6 @@
 """The section on the first layer of a trained model."""
 
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from lengthwise.claims import Drawing, Experiment, Results, Section, Table
 from lengthwise.papers.vanishing_variance.first_layer.plan import (
@@ -14,10 +14,7 @@ from lengthwise.papers.vanishing_variance.first_layer.plan import (
 from lengthwise.papers.vanishing_variance.first_layer.readings import all_curves, curve, measured
 from lengthwise.probing.figures import draw_guide
 from lengthwise.probing.inputs import Input, Query
-from lengthwise.report.style import COLOURS, house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
 
 LINES = {"fixed": ("blue", "o"), "random": ("orange", "s"), "natural": ("green", "^")}
 
@@ -67,7 +64,7 @@ def section(results: Results) -> Section:
     )
 
 
-def draw(results: Results) -> "Figure":
+def draw(results: Results) -> Figure:
     """A panel per input and setting of the positions, a line per query."""
     name, tables = results.model or MODEL, measured(results)
     with house_style():

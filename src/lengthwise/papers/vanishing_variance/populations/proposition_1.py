@@ -1,19 +1,10 @@
 """Claim: Proposition 1, the variance of every feature of the attention output vanishes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from lengthwise.claims import Claim, Finding, Results, estimate
 from lengthwise.papers.vanishing_variance import ARXIV
-from lengthwise.papers.vanishing_variance.populations.population import (
-    COUNTS,
-    DRAWS,
-    WORDS,
-    Kind,
-    Spread,
-    Spreads,
-    decay_rate,
-    spreads,
-)
+from lengthwise.papers.vanishing_variance.populations import population as drawn
 from lengthwise.papers.vanishing_variance.populations.section import POPULATION
 
 SMALLEST_RATE = 0.45
@@ -26,30 +17,36 @@ SMALLEST_LIMIT = 0.99
 """A variance across features that keeps 99 % of its limit has not vanished. Ours."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Rate and size of the decay where E[V] = 0."""
     return decay_findings(results, "centred")
 
 
-def decay_findings(results: Results, kind: Kind) -> list[Finding]:
+def decay_findings(results: Results, kind: drawn.Kind) -> list[Finding]:
     """How fast the deviation falls, and how often the 1/N formulas agree with Monte Carlo."""
-    words = WORDS[kind]
-    within = f"share of features and N >= 64 within 3 standard errors of {DRAWS} draws, {words}"
-    counts = [count for count in COUNTS if count >= 64]
+    words = drawn.WORDS[kind]
+    within = (
+        f"share of features and N >= 64 within 3 standard errors of {drawn.DRAWS} draws, {words}"
+    )
+    counts = [count for count in drawn.COUNTS if count >= 64]
 
     def finding(
-        effect: str, value: Callable[[Spreads], float], smallest: float, *, decides: bool = True
+        effect: str,
+        value: Callable[[drawn.Spreads], float],
+        smallest: float,
+        *,
+        decides: bool = True,
     ) -> Finding:
-        values = [value(one) for one in spreads(results, kind).values()]
+        values = [value(one) for one in drawn.spreads(results, kind).values()]
         return Finding(effect, estimate(values, "populations"), smallest, decides)
 
-    def mean(value: Callable[[Spread], float]) -> Callable[[Spreads], float]:
+    def mean(value: Callable[[drawn.Spread], float]) -> Callable[[drawn.Spreads], float]:
         return lambda one: sum(value(one[count]) for count in counts) / len(counts)
 
     return [
         finding(
             f"rate k at which a feature's deviation falls, as 1/N^k (derived: 0.5), {words}",
-            lambda one: decay_rate([at.deviation for at in one.values()]),
+            lambda one: drawn.decay_rate([at.deviation for at in one.values()]),
             SMALLEST_RATE,
         ),
         finding(
@@ -68,8 +65,8 @@ def decay_findings(results: Results, kind: Kind) -> list[Finding]:
             decides=False,
         ),
         finding(
-            f"variance across features at N = {COUNTS[-1]} / its derived limit, {words}",
-            lambda one: one[COUNTS[-1]].across,
+            f"variance across features at N = {drawn.COUNTS[-1]} / its derived limit, {words}",
+            lambda one: one[drawn.COUNTS[-1]].across,
             SMALLEST_LIMIT,
             decides=False,
         ),

@@ -1,7 +1,5 @@
 """Claim: Proposition 1 does not need its condition E[V] = 0."""
 
-from collections.abc import Sequence
-
 from lengthwise.claims import Claim, Finding, Results, every
 from lengthwise.papers.vanishing_variance import ARXIV
 from lengthwise.papers.vanishing_variance.populations.population import COUNTS, spreads
@@ -12,7 +10,7 @@ ROUNDING = 1e-9
 """What float64 may take off a ratio that is exactly 1."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """A constant added to all values is added to the output: no variance can change."""
     centred = spreads(results, "centred")
     ratios = [

@@ -1,41 +1,35 @@
 """The ablation: LayerNorm against standardization, and against norms the paper does not have."""
 
-from collections.abc import Sequence
-
 from lengthwise.claims import Claim, Experiment, Finding, Results, estimate
 from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import plan as runs
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
 from lengthwise.papers.vanishing_variance.retrieval import section as shown
-from lengthwise.papers.vanishing_variance.retrieval.plan import (
-    ABLATION_SIZES,
-    BASELINE,
-    NORM,
-    TASKS,
-    TITLES,
-    VARIANTS,
-    plan,
-)
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """LayerNorm after W_O against every other norm; every norm against the baseline is shown."""
     return [
         _finding(results, task, variant, against, read.breaking_lengths(results, task)[0])
-        for task in TASKS
+        for task in runs.TASKS
         for variant, against in (
-            *((NORM, other) for other in VARIANTS if other not in (NORM, BASELINE)),
-            *((variant, BASELINE) for variant in VARIANTS if variant != BASELINE),
+            *(
+                (runs.NORM, other)
+                for other in runs.VARIANTS
+                if other not in (runs.NORM, runs.BASELINE)
+            ),
+            *((variant, runs.BASELINE) for variant in runs.VARIANTS if variant != runs.BASELINE),
         )
     ]
 
 
 def _finding(results: Results, task: str, variant: str, against: str, length: int) -> Finding:
     return Finding(
-        f"accuracy by which {VARIANTS[variant].title} is above {VARIANTS[against].title} on "
-        f"{TITLES[task]} at {length} items",
+        f"accuracy by which {runs.VARIANTS[variant].title} is above {runs.VARIANTS[against].title} "
+        f"on {runs.TITLES[task]} at {length} items",
         estimate(read.differences(results, task, variant, against, "accuracy", length)),
         read.SMALLEST_GAIN,
-        decides=against != BASELINE,
+        decides=against != runs.BASELINE,
     )
 
 
@@ -45,15 +39,15 @@ TABLE_ABLATION = Claim(
     source=f"{ARXIV}, ablation; norms other than LayerNorm and standardization are ours",
     experiment=Experiment(
         "retrieval-ablation",
-        lambda scale: plan(ABLATION_SIZES[scale], variants=tuple(VARIANTS)),
-        shown.section("Which norm, and where", list(TASKS)),
+        lambda scale: runs.plan(runs.ABLATION_SIZES[scale], variants=tuple(runs.VARIANTS)),
+        shown.section("Which norm, and where", list(runs.TASKS)),
     ),
     evidence=evidence,
-    drawings=(shown.accuracy_drawing("table-ablation", tuple(TASKS), tuple(VARIANTS)),),
+    drawings=(shown.accuracy_drawing("table-ablation", tuple(runs.TASKS), tuple(runs.VARIANTS)),),
     tables=lambda results: [
         table
-        for task in TASKS
-        for table in shown.accuracy_tables(results, task, tuple(VARIANTS), f"ablation-{task}")
+        for task in runs.TASKS
+        for table in shown.accuracy_tables(results, task, tuple(runs.VARIANTS), f"ablation-{task}")
     ],
     place=100,
 )

@@ -1,17 +1,10 @@
 """Softmax against the adaptive temperature, in a model that was trained without it."""
 
-from collections.abc import Sequence
-
 from lengthwise.claims import Claim, Experiment, Finding, Results, Table, estimate
 from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import plan as runs
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
 from lengthwise.papers.vanishing_variance.retrieval import section as shown
-from lengthwise.papers.vanishing_variance.retrieval.plan import (
-    BASELINE,
-    MAIN_SIZES,
-    SHARED_RUNS,
-    plan,
-)
 from lengthwise.papers.vanishing_variance.retrieval.section import mean_and_deviation
 
 TASK = "argmax"
@@ -28,7 +21,7 @@ SMALLEST_GAIN = 0.005
 """Half a point; the published gains are 0.2 to 3.9 points. Ours."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """The gain within each model where it breaks; then, how far from the published rows."""
     gains = [
         Finding(
@@ -52,8 +45,8 @@ def evidence(results: Results) -> Sequence[Finding]:
 
 
 def _values(results: Results, weighing: str, length: int) -> list[float]:
-    by_seed = read.at_length(results, TASK, BASELINE, MEASURES[weighing], length)
-    return [by_seed[seed] for seed in read.learned(results, TASK, (BASELINE,))]
+    by_seed = read.at_length(results, TASK, runs.BASELINE, MEASURES[weighing], length)
+    return [by_seed[seed] for seed in read.learned(results, TASK, (runs.BASELINE,))]
 
 
 def _gains(results: Results, length: int) -> list[float]:
@@ -106,9 +99,9 @@ TABLE_ADAPTIVE = Claim(
     source=f"arXiv 2410.01104, which {ARXIV} builds on",
     experiment=Experiment(
         "retrieval-adaptive",
-        lambda scale: plan(MAIN_SIZES[scale], (TASK,), (BASELINE,)),
+        lambda scale: runs.plan(runs.MAIN_SIZES[scale], (TASK,), (runs.BASELINE,)),
         shown.section("Adaptive temperature", [TASK]),
-        shared_runs=SHARED_RUNS,
+        shared_runs=runs.SHARED_RUNS,
     ),
     evidence=evidence,
     tables=tables,

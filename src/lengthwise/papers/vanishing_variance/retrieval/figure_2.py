@@ -1,8 +1,5 @@
 """Figure 2: the distribution of single features of the attention output as sets grow."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import torch
 
 from lengthwise.claims import Finding, Results, estimate
@@ -15,16 +12,13 @@ from lengthwise.papers.vanishing_variance.retrieval.samples import (
     samples,
 )
 from lengthwise.papers.vanishing_variance.retrieval.section import LINES
-from lengthwise.report.style import house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import Figure, house_style, new_figure
 
 SMALLEST_FALL = 0.1
 """A variance that falls more slowly than as 1/N^0.1 would hardly matter. Ours."""
 
 
-def evidence(results: Results, task: str) -> Sequence[Finding]:
+def evidence(results: Results, task: str) -> list[Finding]:
     """How fast the features' variance over sets falls: without the norm decides."""
     rate = "rate k at which the variance of a feature over sets falls, as 1/N^k"
     return [
@@ -45,7 +39,7 @@ def evidence(results: Results, task: str) -> Sequence[Finding]:
     ]
 
 
-def draw(results: Results, task: str) -> "Figure":
+def draw(results: Results, task: str) -> Figure:
     """A row per variant, a column per feature."""
     trained = read.recipe_of(results).train_length
     quantiles = torch.tensor([0.05, 0.25, 0.5, 0.75, 0.95])

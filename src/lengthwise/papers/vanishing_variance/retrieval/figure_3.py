@@ -1,8 +1,5 @@
 """Figure 3: drift of the global mean and decay of the global variance."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import polars
 
 from lengthwise.claims import Finding, Results
@@ -12,10 +9,7 @@ from lengthwise.papers.vanishing_variance.retrieval.plan import VARIANTS
 from lengthwise.papers.vanishing_variance.retrieval.samples import COMPARED, claim_per_task
 from lengthwise.papers.vanishing_variance.retrieval.section import LINES
 from lengthwise.report.lengths import Curve, draw_by_length
-from lengthwise.report.style import house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import Figure, house_style, new_figure
 
 
 def drift(results: Results, task: str, variant: str) -> polars.DataFrame:
@@ -40,7 +34,7 @@ def _with_trained(results: Results, task: str, variant: str, measure: str) -> po
     return rows.join(own, on="seed", maintain_order="left")
 
 
-def evidence(results: Results, task: str) -> Sequence[Finding]:
+def evidence(results: Results, task: str) -> list[Finding]:
     """Both shifts at the longest sets, without the norm over with it, seed by seed.
 
     The paper divides the drift by the variance, which depends on the scale of the output; divided
@@ -80,7 +74,7 @@ def _change(results: Results, task: str, variant: str) -> polars.DataFrame:
     return left.with_columns(polars.col("value").log().abs().clip(1e-6))
 
 
-def draw(results: Results, task: str) -> "Figure":
+def draw(results: Results, task: str) -> Figure:
     """Drift left, variance right."""
     trained, lengths = read.recipe_of(results).train_length, read.lengths(results)
     with house_style():

@@ -1,8 +1,5 @@
 """Figure 4: the largest attention weights as sets grow."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from lengthwise.claims import Finding, Results
 from lengthwise.claims.readings import SMALLEST_FACTOR, paired_ratio
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
@@ -14,15 +11,12 @@ from lengthwise.papers.vanishing_variance.retrieval.samples import (
     samples,
     shown_lengths,
 )
-from lengthwise.report.style import house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import Figure, house_style, new_figure
 
 PANELS = 6
 
 
-def evidence(results: Results, task: str) -> Sequence[Finding]:
+def evidence(results: Results, task: str) -> list[Finding]:
     """The largest weight with the norm over that without, seed by seed, where the model breaks."""
 
     def weight(variant: str, measure: str, length: int) -> dict[int, float]:
@@ -44,7 +38,7 @@ def evidence(results: Results, task: str) -> Sequence[Finding]:
     ]
 
 
-def draw(results: Results, task: str) -> "Figure":
+def draw(results: Results, task: str) -> Figure:
     """A row per variant, a heat map per length."""
     lengths = shown_lengths(results, PANELS)
     with house_style():

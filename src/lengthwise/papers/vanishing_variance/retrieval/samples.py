@@ -1,7 +1,6 @@
 """What single models do with sets of many sizes: the samples behind figures 2 and 4."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -9,26 +8,15 @@ from torch import Tensor
 from lengthwise.claims import Claim, Drawing, Experiment, Finding, Results, once
 from lengthwise.measures.retrieval import LARGEST_WEIGHTS, read_sets
 from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import plan as runs
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
 from lengthwise.papers.vanishing_variance.retrieval import section as shown
-from lengthwise.papers.vanishing_variance.retrieval.plan import (
-    BASELINE,
-    MAIN_SIZES,
-    NORM,
-    SHARED_RUNS,
-    TASKS,
-    TITLES,
-    label,
-    plan,
-)
+from lengthwise.report.style import Figure
 from lengthwise.runs import RunFolder
 from lengthwise.runs.models import load_trainer
 from lengthwise.runs.retrieval import RetrievalRecipe, set_readers
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-COMPARED = (BASELINE, NORM)
+COMPARED = (runs.BASELINE, runs.NORM)
 
 FEATURES = 5
 """How many features figure 2 shows: the first ones."""
@@ -42,11 +30,11 @@ SAMPLES = 512
 SHIFT = {
     task: Experiment(
         f"retrieval-shift-{task}",
-        lambda scale, task=task: plan(MAIN_SIZES[scale], (task,), COMPARED),  # type: ignore[misc]
-        shown.section(f"What attention gives out as sets grow: {TITLES[task]}", [task]),
-        shared_runs=SHARED_RUNS,
+        lambda scale, task=task: runs.plan(runs.MAIN_SIZES[scale], (task,), COMPARED),  # type: ignore[misc]
+        shown.section(f"What attention gives out as sets grow: {runs.TITLES[task]}", [task]),
+        shared_runs=runs.SHARED_RUNS,
     )
-    for task in TASKS
+    for task in runs.TASKS
 }
 """Baseline and LayerNorm, by task."""
 
@@ -55,7 +43,7 @@ def claim_per_task(
     figure: str,
     sentence: str,
     evidence: Callable[[Results, str], Sequence[Finding]],
-    draw: "Callable[[Results, str], Figure]",
+    draw: Callable[[Results, str], Figure],
     caption: str,
     alt: str,
     place: int,
@@ -64,7 +52,7 @@ def claim_per_task(
 
     def claim(task: str, place: int) -> Claim:
         name = figure if task == "argmax" else f"{figure}-{task}"
-        words = {"task": TITLES[task]}
+        words = {"task": runs.TITLES[task]}
         return Claim(
             name=f"vanishing-variance/{name}",
             sentence=sentence.format(**words),
@@ -82,7 +70,7 @@ def claim_per_task(
             place=place,
         )
 
-    return [claim(task, place + number) for number, task in enumerate(TASKS)]
+    return [claim(task, place + number) for number, task in enumerate(runs.TASKS)]
 
 
 @once
@@ -92,7 +80,7 @@ def samples(results: Results, task: str, variant: str) -> dict[int, tuple[Tensor
     Features that the answer is made of, `(SAMPLES, FEATURES)`, and the largest weights of some
     examples, `(EXAMPLES, 16)`.
     """
-    run = RunFolder.open(results.folder / label(task, variant))
+    run = RunFolder.open(results.folder / runs.label(task, variant))
     recipe = run.recipe
     assert isinstance(recipe, RetrievalRecipe)
     model = set_readers(load_trainer(run))[:1]

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +9,7 @@ from lengthwise.claims import Drawing, Results, Section, Table, bootstrap, p_val
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
 from lengthwise.papers.vanishing_variance.retrieval.plan import BASELINE, TITLES, VARIANTS
 from lengthwise.report.lengths import Curve, draw_by_length
-from lengthwise.report.style import COLOURS, house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
 
 LINES = {
     "none": (COLOURS["orange"], "-", "o"),
@@ -138,7 +134,7 @@ def accuracy_drawing(name: str, tasks: Sequence[str], variants: Sequence[str]) -
     )
 
 
-def figure_accuracy(results: Results, tasks: Sequence[str], variants: Sequence[str]) -> "Figure":
+def figure_accuracy(results: Results, tasks: Sequence[str], variants: Sequence[str]) -> Figure:
     """A panel per task, a line per variant."""
     recipe = read.recipe_of(results)
     with house_style():

@@ -1,6 +1,6 @@
 """A map: in which settings LayerNorm after attention helps, one change at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,17 +15,9 @@ from lengthwise.claims import (
     estimate,
 )
 from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import plan as runs
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
 from lengthwise.papers.vanishing_variance.retrieval import section as shown
-from lengthwise.papers.vanishing_variance.retrieval.plan import (
-    ABLATION_SIZES,
-    BASELINE,
-    NORM,
-    TASKS,
-    TITLES,
-    label,
-    plan,
-)
 from lengthwise.training import Hyperparameters
 
 
@@ -34,18 +26,20 @@ class Setting:
     """One change to the training or the model."""
 
     words: str
-    tasks: tuple[str, ...] = tuple(TASKS)
+    tasks: tuple[str, ...] = tuple(runs.TASKS)
     recipe: Mapping[str, Any] = field(default_factory=dict)
     member: Mapping[str, Any] = field(default_factory=dict)
 
+
+SYMBOLS = 4096
 
 SETTINGS = {
     "as-is": Setting("as in the other tables"),
     "residual": Setting("the query added to the attention output", recipe={"residual": True}),
     "decay": Setting("weight decay 1 instead of 0.001", member={"weight_decay": 1.0}),
     "symbols": Setting(
-        "keys are 4096 symbols, none twice in a set", ("dictionary",),
-        recipe={"keys": "symbols", "symbols": 4096},
+        f"keys are {SYMBOLS} symbols, none twice in a set", ("dictionary",),
+        recipe={"keys": "symbols", "symbols": SYMBOLS},
     ),
     "narrow-keys": Setting(
         "keys of width 4 instead of 16", ("dictionary",), recipe={"key_width": 4}
@@ -55,36 +49,37 @@ SETTINGS = {
 
 CELLS = {
     f"{task}-{name}": (task, setting)
-    for task in TASKS
+    for task in runs.TASKS
     for name, setting in SETTINGS.items()
     if task in setting.tasks
 }
 
 
 def planned(scale: Scale) -> dict[str, PlannedRun]:
-    """Baseline and LayerNorm in every cell, paired by seed."""
-    size = ABLATION_SIZES[scale]
-    runs = {}
+    """Baseline and LayerNorm in every cell, paired by seed; sets no larger than symbols allow."""
+    size = runs.ABLATION_SIZES[scale]
+    size = size._replace(longest=min(size.longest, SYMBOLS))
+    found = {}
     for cell, (task, setting) in CELLS.items():
-        for variant in (BASELINE, NORM):
-            run = plan(size, (task,), (variant,))[label(task, variant)]
-            runs[label(cell, variant)] = PlannedRun(
+        for variant in (runs.BASELINE, runs.NORM):
+            run = runs.plan(size, (task,), (variant,))[runs.label(task, variant)]
+            found[runs.label(cell, variant)] = PlannedRun(
                 replace(run.recipe, **setting.recipe, test_weigh="softmax"),  # type: ignore[type-var]
                 tuple(_changed(member, setting) for member in run.members),
             )
-    return runs
+    return found
 
 
 def _changed(member: Hyperparameters, setting: Setting) -> Hyperparameters:
     return replace(member, **setting.member)
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """The gain where the baseline of the same cell breaks."""
     return [
         Finding(
-            f"accuracy gained by LayerNorm at {length} items, {TITLES[task]}, {setting.words}",
-            estimate(read.differences(results, cell, NORM, BASELINE, "accuracy", length)),
+            f"accuracy gained by LayerNorm at {length} items, {runs.TITLES[task]}, {setting.words}",
+            estimate(read.differences(results, cell, runs.NORM, runs.BASELINE, "accuracy", length)),
             read.SMALLEST_GAIN,
         )
         for cell, (task, setting) in CELLS.items()
@@ -98,14 +93,18 @@ def tables(results: Results) -> list[Table]:
     rows = []
     for cell, (task, setting) in CELLS.items():
         length = read.breaking_lengths(results, cell)[0]
-        gains = read.differences(results, cell, NORM, BASELINE, "accuracy", length)
+        gains = read.differences(results, cell, runs.NORM, runs.BASELINE, "accuracy", length)
         accuracies = (
             shown.mean_and_deviation(
                 list(read.at_length(results, cell, variant, "accuracy", at).values())
             )
-            for variant, at in ((BASELINE, trained), (BASELINE, length), (NORM, length))
+            for variant, at in (
+                (runs.BASELINE, trained),
+                (runs.BASELINE, length),
+                (runs.NORM, length),
+            )
         )
-        words = f"{TITLES[task]}: {setting.words}"
+        words = f"{runs.TITLES[task]}: {setting.words}"
         rows.append([words, *accuracies, str(length), shown.gain(gains)])
     return [
         Table(
@@ -135,7 +134,7 @@ WHERE_NORM_HELPS = Claim(
     ),
     source=f"the generality of {ARXIV}'s claim; the settings are ours",
     experiment=Experiment(
-        "retrieval-map", planned, shown.section("Where the norm helps", list(TASKS))
+        "retrieval-map", planned, shown.section("Where the norm helps", list(runs.TASKS))
     ),
     evidence=evidence,
     tables=tables,

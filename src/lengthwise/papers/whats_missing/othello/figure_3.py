@@ -1,7 +1,6 @@
 """Figure 3: OthelloGPT, means of top quantiles of models by gap, BEMA against none."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars
@@ -18,17 +17,13 @@ from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.othello import readings as read
 from lengthwise.papers.whats_missing.othello.plan import DECAYED, OFFSET, VARIANTS
 from lengthwise.papers.whats_missing.othello.section import OTHELLO
-from lengthwise.report.style import COLOURS, house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from lengthwise.report.style import COLOURS, Axes, Figure, house_style, new_figure
 
 QUANTILES = (0.2, 0.5, 1.0)
 """Top portions of models that are drawn. Ours."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Every model with its raw weights over the same with an average of them."""
     table = read.readings(results)
     plain = read.of_variants(table)
@@ -123,7 +118,7 @@ def _kinds(table: polars.DataFrame) -> dict[str, str]:
     return {"raw": "raw"} | {name: best_average(means, name) for name in ("EMA", "BEMA")}
 
 
-def figure(results: Results) -> "Figure":
+def figure(results: Results) -> Figure:
     """A panel per top portion, a line per kind of weights."""
     table = read.readings(results)
     kinds, drawn = _kinds(table), _drawn(table)
@@ -146,7 +141,7 @@ def figure(results: Results) -> "Figure":
 LINES = {"raw": ("orange", "o"), "EMA": ("green", "^"), "BEMA": ("blue", "s")}
 
 
-def _draw(axes: "Axes", grid: _Grid, portion: float, colour: str, marker: str, label: str) -> None:
+def _draw(axes: Axes, grid: _Grid, portion: float, colour: str, marker: str, label: str) -> None:
     """A line of means of the top portion, with a bootstrap band over seeds."""
     draws = _draws(len(grid.values))
     means = [top_means(_models(grid.values[draw]), portion) for draw in draws]

@@ -1,8 +1,5 @@
 """Figure 4: OthelloGPT, TVD for every pair of BEMA power and EMA power."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars
 
@@ -19,13 +16,10 @@ from lengthwise.papers.whats_missing.othello import readings as read
 from lengthwise.papers.whats_missing.othello.plan import BIAS_POWERS, EMA_POWERS
 from lengthwise.papers.whats_missing.othello.section import OTHELLO
 from lengthwise.report.powers import draw_powers, grid_of_powers
-from lengthwise.report.style import house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import Figure, house_style, new_figure
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """EMA over BEMA, both at their best powers, and other pairs over the best one."""
     plain = read.of_variants(read.over(read.readings(results)))
     ema, bema = chosen_on_other_seeds(plain, "EMA"), chosen_on_other_seeds(plain, "BEMA")
@@ -58,7 +52,7 @@ def evidence(results: Results) -> Sequence[Finding]:
     return findings
 
 
-def figure(results: Results) -> "Figure":
+def figure(results: Results) -> Figure:
     """Two heat maps of geometric means: within the training length, and beyond it."""
     table = read.of_variants(read.readings(results))
     with house_style():

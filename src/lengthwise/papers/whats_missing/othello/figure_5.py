@@ -1,8 +1,5 @@
 """Figure 5: OthelloGPT without BEMA, TVD against gap, coloured by embedding dropout."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import polars
 
 from lengthwise.claims import Claim, Drawing, Finding, Results
@@ -11,16 +8,13 @@ from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.othello import readings as read
 from lengthwise.papers.whats_missing.othello.plan import DROPOUTS, PLAIN
 from lengthwise.papers.whats_missing.othello.section import OTHELLO
-from lengthwise.report.style import COLOURS, house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
 
 SHADES = ("grey", "green", "purple")
 MARKERS = "o^s"
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Without dropout over with it, within each seed, raw weights; then with BEMA."""
     table = read.readings(results)
     off, on, more = DROPOUTS
@@ -51,7 +45,7 @@ def _of_rate(means: polars.DataFrame, rate: float) -> polars.DataFrame:
     return own.with_columns(variant=polars.lit("dropout"))
 
 
-def figure(results: Results) -> "Figure":
+def figure(results: Results) -> Figure:
     """Every model a thin line, the mean of each rate a thick one."""
     table = read.of_kind(read.readings(results), "raw").filter(polars.col("gap") >= 1)
     with house_style():
@@ -68,8 +62,7 @@ def figure(results: Results) -> "Figure":
                 means["gap"], means["value"], color=COLOURS[shade], marker=marker, markersize=5,
                 label=words.title,
             )  # fmt: skip
-        axes.set_xlabel("gap (moves beyond the training length)")
-        axes.set_ylabel("TVD from the legal moves")
+        axes.set(xlabel="gap (moves beyond the training length)", ylabel="TVD from the legal moves")
         axes.set_title("Without averaging")
         axes.legend(loc="upper left")
         return figure

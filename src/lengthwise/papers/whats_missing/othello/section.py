@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars
@@ -14,10 +13,7 @@ from lengthwise.models.gpt import SIZES
 from lengthwise.papers.whats_missing.othello import readings as read
 from lengthwise.papers.whats_missing.othello.plan import DECAYED, OFFSET, PLAIN, VARIANTS, plan
 from lengthwise.report.lengths import Curve, draw_by_length
-from lengthwise.report.style import COLOURS, house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
 
 HARDLY_TRAINED = (
     "At this scale the models have hardly learned the game, and neither averages nor dropout have "
@@ -25,7 +21,7 @@ HARDLY_TRAINED = (
 )
 
 
-def figure_by_moves(results: Results) -> "Figure":
+def figure_by_moves(results: Results) -> Figure:
     """TVD by number of moves, raw and with the BEMA that is best, in a panel per variant."""
     table = read.readings(results)
     recipe = read.recipe_of(results)

@@ -1,7 +1,5 @@
 """Claim: averaging the weights with BEMA carries the model further."""
 
-from collections.abc import Sequence
-
 from lengthwise.claims import Claim, Finding, Results
 from lengthwise.claims.readings import DEFAULT_BEMA, DEFAULT_EMA, SMALLEST_FACTOR, paired_ratio
 from lengthwise.papers.whats_missing import V1
@@ -9,7 +7,7 @@ from lengthwise.papers.whats_missing.remedies.readings import beyond
 from lengthwise.papers.whats_missing.remedies.section import REMEDIES
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Compare every model with the average of its own weights."""
     return [
         Finding(

@@ -1,7 +1,5 @@
 """Claim: attention dispersion makes the minimal transformer fail beyond its training length."""
 
-from collections.abc import Sequence
-
 import polars
 
 from lengthwise.claims import Claim, Finding, Results, estimate
@@ -11,7 +9,7 @@ from lengthwise.papers.whats_missing.remedies import readings
 from lengthwise.papers.whats_missing.remedies.section import REMEDIES
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Read both halves of the claim off the baseline, within each seed."""
     recipe = readings.recipe_of(results)
     displacement = readings.curves(results, "baseline", "displacement")

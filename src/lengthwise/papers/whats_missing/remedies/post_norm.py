@@ -1,7 +1,5 @@
 """Claim: a norm right after attention undoes the dispersion."""
 
-from collections.abc import Sequence
-
 from lengthwise.claims import Claim, Finding, Results
 from lengthwise.claims.readings import SMALLEST_FACTOR, paired_ratio
 from lengthwise.papers.whats_missing import V2
@@ -9,7 +7,7 @@ from lengthwise.papers.whats_missing.remedies.readings import beyond
 from lengthwise.papers.whats_missing.remedies.section import REMEDIES
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Compare models of the same seed: same data, same initial weights, with and without norm."""
     return [
         Finding(

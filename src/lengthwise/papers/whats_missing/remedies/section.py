@@ -1,7 +1,6 @@
 """The section on remedies: where the model breaks, and what they do."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars
@@ -12,10 +11,7 @@ from lengthwise.papers.whats_missing.remedies import readings
 from lengthwise.papers.whats_missing.remedies.plan import plan
 from lengthwise.report.lengths import Curve, draw_by_length
 from lengthwise.report.powers import draw_powers, grid_of_powers
-from lengthwise.report.style import COLOURS, house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
 
 LINES = {
     "baseline": ("baseline", "raw", COLOURS["orange"], "-", "o"),
@@ -41,7 +37,7 @@ def section(results: Results) -> Section:
     )
 
 
-def figure_remedies(results: Results) -> "Figure":
+def figure_remedies(results: Results) -> Figure:
     """TVD against length: baseline, BEMA, norm and both, with the 2/s theory."""
     recipe = readings.recipe_of(results)
     lengths = range(1, recipe.vocab)
@@ -78,7 +74,7 @@ def _strength(results: Results) -> float:
     return float(np.mean(at_length["value"].to_numpy())) * length
 
 
-def figure_displacement(results: Results) -> "Figure":
+def figure_displacement(results: Results) -> Figure:
     """Displacement against length, with and without the norm, and the 2C/s line."""
     recipe = readings.recipe_of(results)
     lengths = range(1, recipe.vocab)
@@ -98,8 +94,7 @@ def figure_displacement(results: Results) -> "Figure":
             lengths, [anchor / s for s in lengths], "--", color=COLOURS["grey"], lw=1.5,
             label="2C/s through the baseline at the training length",
         )  # fmt: skip
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set(xscale="log", yscale="log")
         shown = [s for s in (1, 2, 3, 4, 6, 8, 10, 12, 15, 20, 30, 40, 60) if s in lengths]
         axes.set_xticks(shown, labels=[str(s) for s in shown])
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -110,7 +105,7 @@ def figure_displacement(results: Results) -> "Figure":
         return figure
 
 
-def figure_powers(results: Results) -> "Figure":
+def figure_powers(results: Results) -> Figure:
     """Mean TVD beyond the training length for the whole grid of powers."""
     with house_style():
         figure = new_figure(8.2, 3.2)

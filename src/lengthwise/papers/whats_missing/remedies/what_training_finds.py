@@ -1,22 +1,18 @@
 """Claim: training finds models near those of Theorem 4.2."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lengthwise.claims import Claim, Drawing, Finding, Results, estimate, once
 from lengthwise.claims.readings import BIAS_POWER, EMA_POWER, SMALLEST_FACTOR, paired_ratio
 from lengthwise.papers.whats_missing import ARXIV
 from lengthwise.papers.whats_missing.remedies import readings
 from lengthwise.papers.whats_missing.remedies.section import REMEDIES
-from lengthwise.report.style import COLOURS, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
 from lengthwise.runs import RunFolder
 from lengthwise.runs.models import load_trainer, trained_model
 from lengthwise.theory import certify, fit_structure, read_tables
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 KINDS = {
     "baseline": ("baseline", None, None, COLOURS["orange"], "o"),
@@ -42,7 +38,7 @@ class Anatomy:
     """Worst margin over all inputs, by length."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Look into every trained model that did not diverge, with and without averaging and norm."""
     longest = readings.recipe_of(results).vocab - 1
 
@@ -111,7 +107,7 @@ def anatomies(results: Results, kind: str) -> dict[int, Anatomy]:
     return found
 
 
-def figure_training(results: Results) -> "Figure":
+def figure_training(results: Results) -> Figure:
     """Worst margins by length of every trained model, and how near they are to the theorem."""
     recipe = readings.recipe_of(results)
     lengths = range(1, recipe.vocab)
@@ -129,8 +125,7 @@ def figure_training(results: Results) -> "Figure":
         left.set_yscale("log")
         left.set_yticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])
         left.minorticks_off()
-        left.set_title("Worst margin over all inputs, mean over seeds")
-        left.set_xlabel("input length")
+        left.set(title="Worst margin over all inputs, mean over seeds", xlabel="input length")
         left.set_ylabel("logits")
         left.legend(loc="upper right")
         right.set_xlim(left=0)

@@ -1,17 +1,12 @@
 """What the claims about EMA and BEMA share: parts of the search, and the map of all powers."""
 
-from typing import TYPE_CHECKING
-
 import polars
 
 from lengthwise.claims import Drawing, Finding, Results
 from lengthwise.claims.readings import SMALLEST_FACTOR
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.report.powers import draw_powers, grid_of_powers
-from lengthwise.report.style import house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import Figure, house_style, new_figure
 
 CHOSEN = "powers chosen on half of the pairs, read on the others"
 
@@ -33,7 +28,7 @@ def gain_within(effect: str, table: polars.DataFrame, kind: str) -> Finding:
     return Finding(effect, readings.within_trials(table, kind), SMALLEST_FACTOR, decides=False)
 
 
-def figure(results: Results) -> "Figure":
+def figure(results: Results) -> Figure:
     """How many times lower TVD is for every pair of powers, by part of the search."""
     table = readings.trials(results)
     powers = readings.part(table, weights="bema")

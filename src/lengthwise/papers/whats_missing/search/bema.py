@@ -1,7 +1,5 @@
 """Claim: BEMA improves length generalization, over the search."""
 
-from collections.abc import Sequence
-
 from lengthwise.claims import Claim, Finding, Results
 from lengthwise.claims.readings import DEFAULT_BEMA, SMALLEST_FACTOR
 from lengthwise.claims.statistics import TOP
@@ -11,7 +9,7 @@ from lengthwise.papers.whats_missing.search.averaging import ALL_POWERS, CHOSEN,
 from lengthwise.papers.whats_missing.search.section import SEARCH
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Raw and EMA against BEMA, at the top and within every trial.
 
     The claim is that of the paper's first version, whose models have no norm: they decide it.

@@ -1,8 +1,5 @@
 """Claim: which combination of remedies is best; v2's against v1's, and all others shown."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from lengthwise.claims import Claim, Drawing, Finding, Results, TopPortion, once
 from lengthwise.claims.readings import SMALLEST_FACTOR
 from lengthwise.claims.statistics import TOP
@@ -10,10 +7,7 @@ from lengthwise.papers.whats_missing import ARXIV
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.section import SEARCH
 from lengthwise.report.intervals import draw_intervals
-from lengthwise.report.style import house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import Figure, house_style, new_figure
 
 FIRST, SECOND = "dropout + BEMA", "norm + EMA"
 """The remedies of the paper's two versions."""
@@ -29,7 +23,7 @@ def tops(results: Results) -> dict[str, TopPortion]:
     return dict(sorted(found.items(), key=lambda item: item[1].point))
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """The two versions' remedies against each other, and every family against the best one."""
     ranked = tops(results)
     best = next(iter(ranked))
@@ -52,7 +46,7 @@ def evidence(results: Results) -> Sequence[Finding]:
     ]
 
 
-def figure(results: Results) -> "Figure":
+def figure(results: Results) -> Figure:
     """TVD of the top portion of every family, with intervals."""
     effects = {family: top.estimate().exp() for family, top in tops(results).items()}
     with house_style():

@@ -1,8 +1,5 @@
 """Claim: dropout counteracts dispersion, tested on twins that differ in one dropout alone."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import polars
 
 from lengthwise.claims import Claim, Drawing, Estimate, Finding, Results, once
@@ -11,10 +8,7 @@ from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.section import SEARCH
 from lengthwise.report.intervals import draw_intervals
-from lengthwise.report.style import house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import Figure, house_style, new_figure
 
 SPLITS = {
     "gaps up to": "largest_gap",
@@ -33,7 +27,7 @@ FEWEST = 8
 """A part of fewer pairs is not shown. Ours."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Every site over all pairs, then the part of the pairs that speaks most for dropout."""
     table, looks = readings.trials(results), effects_of_parts(results)
 
@@ -116,7 +110,7 @@ def _thirds(column: str, bounds: tuple[float, float]) -> polars.Expr:
     return polars.when(value < low).then(polars.lit(f"below {low:g}")).otherwise(upper)
 
 
-def figure(results: Results) -> "Figure":
+def figure(results: Results) -> Figure:
     """The effect of dropout at every site, over all pairs and in every part of them."""
     table, looks = readings.trials(results), effects_of_parts(results)
     names = ["all pairs", *sorted({name for _, name in looks}, key=_order)]

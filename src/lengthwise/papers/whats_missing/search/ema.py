@@ -1,7 +1,5 @@
 """Claim: EMA counteracts noise, over the search."""
 
-from collections.abc import Sequence
-
 from lengthwise.claims import Claim, Finding, Results
 from lengthwise.claims.readings import DEFAULT_EMA, SMALLEST_FACTOR
 from lengthwise.claims.statistics import TOP
@@ -13,7 +11,7 @@ from lengthwise.papers.whats_missing.search.section import SEARCH
 LOSSES = {"drawn": "the drawn token", "exact": "the exact target, the control"}
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Raw against EMA, at the top and within every trial; noise-free targets as a control."""
     tables = {loss: readings.part(readings.trials(results), loss=loss) for loss in LOSSES}
     found = []

@@ -1,18 +1,12 @@
 """Figure 1: the best metrics of every family of models, ITR and TVD."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import polars
 
 from lengthwise.claims import Claim, Drawing, Finding, Results, Table, every
 from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.section import SEARCH
-from lengthwise.report.style import COLOURS, house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
 
 LIMIT = 5e-4
 """The paper's bound on the ITR of its best models."""
@@ -42,7 +36,7 @@ def tables(results: Results) -> list[Table]:
     return [Table.of_frame("best-of-families", "The best model of every family.", chosen)]
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """How far below the paper's bound the illegal token rates of the best models lie."""
     single = readings.best_weights(readings.trials(results))
     findings = []
@@ -61,7 +55,7 @@ def evidence(results: Results) -> Sequence[Finding]:
     return findings
 
 
-def figure(results: Results) -> "Figure":
+def figure(results: Results) -> Figure:
     """TVD and ITR of the best model of every family, by gap."""
     best = best_of_families(results)
     order = best.group_by("family").agg(polars.col("tvd_beyond").log().mean()).sort("tvd_beyond")
@@ -85,8 +79,7 @@ def figure(results: Results) -> "Figure":
                     [names.index(family) for family in rows["family"]],
                     marker, color=COLOURS[colour], markersize=6, label=f"gaps to {gap}",
                 )  # fmt: skip
-            axes.set_xscale("log")
-            axes.set_title(title)
+            axes.set(xscale="log", title=title)
             if column != "tvd_beyond":
                 axes.axvline(LIMIT, color=COLOURS["grey"], ls="--", lw=1.2)
                 axes.set_xlim(FLOOR / 1.8, 1.2)

@@ -1,8 +1,5 @@
 """Figure 2: mean dropout rate of the top portions of models, per gap and extra dimensions."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import polars
 
 from lengthwise.claims import Claim, Drawing, Estimate, Finding, Results, TopPortion
@@ -10,10 +7,7 @@ from lengthwise.claims.statistics import TOP
 from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.section import SEARCH
-from lengthwise.report.style import COLOURS, house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
 
 PORTIONS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 """Top portions that are drawn. Ours."""
@@ -22,7 +16,7 @@ CELLS = {"largest_gap": "gaps up to {}", "extra": "{} extra dimensions"}
 """What models are ranked within, and its words."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Compare the dropout of the top portion with that of all models, by site and by cell."""
     table = _with_mean_rate(results)
     parts = [
@@ -61,7 +55,7 @@ def _with_mean_rate(results: Results) -> polars.DataFrame:
     return best.with_columns(rate=polars.mean_horizontal(*readings.SITES))
 
 
-def figure(results: Results) -> "Figure":
+def figure(results: Results) -> Figure:
     """One panel per site and gap, one line per number of extra dimensions."""
     table = _with_mean_rate(results)
     gaps, widths = (sorted(table[name].unique()) for name in CELLS)

@@ -1,18 +1,12 @@
 """Claim: a norm after attention resharpens it, tested on twins that differ in the norm alone."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from lengthwise.claims import Claim, Drawing, Estimate, Finding, Results, once
 from lengthwise.claims.readings import SMALLEST_FACTOR
 from lengthwise.papers.whats_missing import V2
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.section import SEARCH
 from lengthwise.report.intervals import draw_intervals
-from lengthwise.report.style import house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import Figure, house_style, new_figure
 
 SPLITS = {"largest_gap": "gaps up to {}", "extra": "{} extra dimensions", "steps": "{} steps"}
 
@@ -32,7 +26,7 @@ def effects(results: Results) -> dict[str, Estimate]:
     }
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """All pairs decide; the parts are shown."""
     whole = "mean TVD beyond the training length, without / with LayerNorm after attention"
     return [
@@ -41,7 +35,7 @@ def evidence(results: Results) -> Sequence[Finding]:
     ]
 
 
-def figure(results: Results) -> "Figure":
+def figure(results: Results) -> Figure:
     """The effect of the norm over all pairs and in every part of them."""
     found = effects(results)
     with house_style():

@@ -1,7 +1,6 @@
 """Table 1: the search space, stated as ours, and whether the search really covers it."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars
@@ -9,10 +8,7 @@ import polars
 from lengthwise.claims import Claim, Drawing, Finding, Results, every
 from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.search.section import SEARCH
-from lengthwise.report.style import house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lengthwise.report.style import Figure, house_style, new_figure
 
 SMALLEST_COVER = 0.9
 """Draws that lie further than 0.1 from the stated distribution do not cover it. Ours."""
@@ -49,7 +45,7 @@ def in_words(described: dict[str, Any]) -> str:
     return (", ".join(map(str, fixed)) if isinstance(fixed, list) else str(fixed)) + " (fixed)"
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Compare what was drawn with what is stated, for every hyper-parameter."""
     assert results.search is not None
     trials = results.search.table().unique("trial", maintain_order=True)
@@ -88,7 +84,7 @@ def distance(drawn: polars.Series, described: dict[str, Any]) -> float:
     return float(max(np.abs(at - steps[:-1]).max(), np.abs(at - steps[1:]).max()))
 
 
-def figure(results: Results) -> "Figure":
+def figure(results: Results) -> Figure:
     """The table, drawn."""
     listed = rows(results)
     with house_style():

@@ -1,7 +1,5 @@
 """Claim: without balance, lengths 1 and 2 say nothing about length 3."""
 
-from collections.abc import Sequence
-
 import torch
 
 from lengthwise.claims import Claim, Estimate, Finding, Results, every
@@ -11,7 +9,7 @@ from lengthwise.papers.whats_missing.theorem_4_2.section import THEOREM
 from lengthwise.theory import Structure, certify, model_with_tables, unbalanced_model
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Certify models that solve lengths 1 and 2 and break the exact condition of balance."""
     certificates = [
         certify(model_with_tables(*random_unbalanced(vocab, generator).matrices()), [1, 2, 3])

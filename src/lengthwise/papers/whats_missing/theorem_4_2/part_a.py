@@ -1,7 +1,5 @@
 """Claim: Theorem 4.2 (a), no precision at length 1 below rank v - 1."""
 
-from collections.abc import Sequence
-
 import torch
 
 from lengthwise.claims import Claim, Finding, Results, every
@@ -16,7 +14,7 @@ STEPS = 400
 """Training steps at length 1. Ours."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Push models that are too narrow as far as they go, and build ones just wide enough."""
     slack = []
     for number, (vocab, _) in enumerate(instances(results.scale)):

@@ -1,7 +1,5 @@
 """Claim: Theorem 4.2 (b), balanced precision at lengths 1 and 2 gives 2C/s at every length."""
 
-from collections.abc import Sequence
-
 import torch
 
 from lengthwise.claims import Claim, Finding, Results, every
@@ -14,7 +12,7 @@ ROUNDING = 1e-9
 """What float64 may take off a ratio that is exactly 1."""
 
 
-def evidence(results: Results) -> Sequence[Finding]:
+def evidence(results: Results) -> list[Finding]:
     """Certify random balanced models: by the lemma every model of the theorem has their form."""
     ratios = [
         min(rates(certify(model_with_tables(*random_balanced(vocab, generator).matrices()))))

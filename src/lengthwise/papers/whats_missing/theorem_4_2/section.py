@@ -3,16 +3,10 @@
 Nothing is trained for it but models of one length; every number is an exact certificate.
 """
 
-from typing import TYPE_CHECKING
-
 from lengthwise.claims import Drawing, Experiment, Results, Section
 from lengthwise.papers.whats_missing.theorem_4_2.instances import INSTANCES, VOCABULARIES
-from lengthwise.report.style import COLOURS, house_style, new_figure
+from lengthwise.report.style import COLOURS, Axes, Figure, house_style, new_figure
 from lengthwise.theory import balanced_model, certify, minimal_model, unbalanced_model
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SHOWN, STRENGTH = 16, 5.0
 """Number of tokens and C of the models that are drawn. Ours."""
@@ -51,7 +45,7 @@ def section(results: Results) -> Section:
     )
 
 
-def figure_constructions(results: Results | None = None) -> "Figure":
+def figure_constructions(results: Results | None = None) -> Figure:
     """Exact margins of the three constructions against 2C/s."""
     lengths = range(1, SHOWN)
     with house_style():
@@ -67,8 +61,7 @@ def figure_constructions(results: Results | None = None) -> "Figure":
                 markersize=6, label=label,
             )  # fmt: skip
         _draw_law(left, STRENGTH, lengths)
-        left.set_xscale("log")
-        left.set_yscale("log")
+        left.set(xscale="log", yscale="log")
         left.set_xticks([1, 2, 3, 5, 10, 15], labels=["1", "2", "3", "5", "10", "15"])
         left.set_yticks([0.5, 1, 2, 5, 10], labels=["0.5", "1", "2", "5", "10"])
         left.minorticks_off()
@@ -82,13 +75,12 @@ def figure_constructions(results: Results | None = None) -> "Figure":
         right.axhline(0, color="#9a9a9a", lw=0.8)
         right.set_title("Unbalanced: solves 1 and 2, fails from 3 on")
         for axes in (left, right):
-            axes.set_xlabel("input length")
-            axes.set_ylabel("worst margin (logits)")
+            axes.set(xlabel="input length", ylabel="worst margin (logits)")
             axes.legend(loc="upper right")
         return figure
 
 
-def _draw_law(axes: "Axes", strength: float, lengths: range) -> None:
+def _draw_law(axes: Axes, strength: float, lengths: range) -> None:
     rates = [2 * strength / s for s in lengths]
     axes.plot(lengths, rates, "--", color=COLOURS["grey"], lw=1.5, label="2C/s", zorder=1)
 

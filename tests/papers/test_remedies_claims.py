@@ -1,4 +1,4 @@
-"""The claims on real, small runs; and a page that asks nothing of the network."""
+"""The claims about remedies on real, small runs; and a page that asks nothing of the network."""
 
 import re
 from dataclasses import replace
@@ -10,14 +10,16 @@ import pytest
 from lengthwise.claims import PlannedRun, Reproduction, Scale, reproduce
 from lengthwise.errors import InputError
 from lengthwise.papers import CLAIMS, find_claims
-from lengthwise.papers.whats_missing import dispersion, readings
-from lengthwise.papers.whats_missing.experiment import REMEDIES
+from lengthwise.papers.whats_missing.remedies import what_training_finds
+from lengthwise.papers.whats_missing.remedies.dispersion import DISPERSION
+from lengthwise.papers.whats_missing.remedies.plan import plan
+from lengthwise.papers.whats_missing.remedies.section import REMEDIES
 from lengthwise.report.page import page
 
 
 def small_plan(scale: Scale) -> dict[str, PlannedRun]:
     """The real experiment, made small: eight tokens, three seeds, some hundred steps."""
-    runs = readings.plan(scale)
+    runs = plan(scale)
     return {
         label: PlannedRun(
             replace(run.recipe, vocab=8, train_length=4, extra=2, steps=700, test_inputs=300),  # type: ignore[type-var]
@@ -55,9 +57,28 @@ def test_dispersion_shows_even_in_small_models(done: Reproduction) -> None:
     assert verdicts["whats-missing/dispersion"].headline.estimate.count == 3
 
 
+def test_training_comes_near_the_theorem_even_in_small_models(done: Reproduction) -> None:
+    findings = done.verdicts[3].findings
+    assert all(finding.estimate.count == 3 for finding in findings)
+    assert 0.5 < findings[1].estimate.mean <= 1, "most of B and D has the lemma's form"
+
+
+def test_certificates_are_computed_once(done: Reproduction, out: Path, monkeypatch) -> None:
+    asked = []
+    certify = what_training_finds.certify
+    monkeypatch.setattr(
+        what_training_finds, "certify", lambda model: asked.append(model) or certify(model)
+    )
+    experiment = replace(REMEDIES, plan=small_plan)
+    claim = replace(what_training_finds.WHAT_TRAINING_FINDS, experiment=experiment)
+    again = reproduce([claim], "quick", out, [], lambda progress: None)
+    assert len(asked) == 3 * len(what_training_finds.KINDS), "for findings and figure together"
+    assert again.verdicts[0].findings == done.verdicts[3].findings
+
+
 def test_the_same_command_uses_what_is_there(out: Path, done: Reproduction) -> None:
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
-    claims = [replace(dispersion.DISPERSION, experiment=replace(REMEDIES, plan=small_plan))]
+    claims = [replace(DISPERSION, experiment=replace(REMEDIES, plan=small_plan))]
     again = reproduce(claims, "quick", out, [], lambda progress: None)
     assert again.verdicts[0].findings == done.verdicts[0].findings
     assert before == {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
@@ -65,7 +86,7 @@ def test_the_same_command_uses_what_is_there(out: Path, done: Reproduction) -> N
 
 def test_runs_of_other_settings_are_refused(out: Path, done: Reproduction) -> None:
     with pytest.raises(InputError, match="other settings"):
-        reproduce([dispersion.DISPERSION], "quick", out, [], lambda progress: None)
+        reproduce([DISPERSION], "quick", out, [], lambda progress: None)
 
 
 class References(HTMLParser):
@@ -93,7 +114,7 @@ def test_no_request_leaves_the_page(done: Reproduction) -> None:
     assert text.count("<figure") == 4
 
 
-def test_names_of_claims(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_of_claims() -> None:
     assert all(name == claim.name for name, claim in CLAIMS.items())
     assert find_claims("whats-missing/averaging")[0].name == "whats-missing/averaging"
     with pytest.raises(InputError, match="did you mean 'whats-missing/averaging'"):
