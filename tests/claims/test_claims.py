@@ -1,29 +1,22 @@
-import math
+"""Verdicts, what is kept with results, and where claims are found."""
+
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from lengthwise.claims import Claim, Estimate, Experiment, Finding, Results, Section, estimate
-from lengthwise.claims.statistics import student_t
-
-
-@pytest.mark.parametrize(
-    ("freedom", "quantile"),
-    [(1, 12.7062), (2, 4.30265), (7, 2.36462), (11, 2.20099), (30, 2.04227), (1000, 1.96234)],
+from lengthwise.claims import (
+    Claim,
+    Estimate,
+    Experiment,
+    Finding,
+    Results,
+    Section,
+    claims_of_file,
+    estimate,
+    once,
+    reproduce,
 )
-def test_quantiles_of_students_t_against_published_tables(freedom: int, quantile: float) -> None:
-    assert math.isclose(student_t(0.975, freedom), quantile, rel_tol=1e-5)
-
-
-def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
-    generator = np.random.default_rng(0)
-    trials = 4000
-    covered = 0
-    for _ in range(trials):
-        one = estimate(generator.normal(1.0, 2.0, size=5))
-        covered += one.low <= 1.0 <= one.high
-    assert abs(covered / trials - 0.95) < 4 * (0.95 * 0.05 / trials) ** 0.5
+from lengthwise.errors import InputError
 
 
 def test_one_seed_decides_nothing() -> None:
@@ -58,6 +51,67 @@ def findings(*outcomes: tuple[str, bool]) -> list[Finding]:
     ],
 )
 def test_a_claim_rests_on_all_that_decides(given: list[tuple[str, bool]], verdict: str) -> None:
-    experiment = Experiment("none", lambda scale: {}, lambda results: Section("", "", (), ()))
-    claim = Claim("paper/claim", "Sentence.", "source", experiment, lambda _: findings(*given))
-    assert claim.judge(Results("quick", {}, {}, Path())).outcome == verdict
+    assert a_claim(*findings(*given)).judge(Results("quick", {}, {}, Path())).outcome == verdict
+
+
+def a_claim(*given: Finding, name: str = "paper/claim", experiment: str = "none") -> Claim:
+    nothing = Experiment(experiment, lambda scale: {}, lambda results: Section("", "", (), ()))
+    return Claim(name, "Sentence.", "source", nothing, lambda _: given)
+
+
+def test_what_is_computed_once_is_kept_with_its_results() -> None:
+    calls = []
+
+    @once
+    def double(results: Results, number: int) -> int:
+        calls.append(number)
+        return 2 * number
+
+    first, second = (Results("quick", {}, {}, Path()) for _ in range(2))
+    assert [double(first, 1), double(first, 1), double(first, 2), double(second, 1)] == [2, 2, 4, 2]
+    assert calls == [1, 2, 1], "other results compute anew"
+
+
+def test_two_experiments_of_one_name_are_refused(tmp_path: Path) -> None:
+    claims = [a_claim(name=f"paper/{number}") for number in range(2)]
+    with pytest.raises(InputError, match="experiment = 'none'"):
+        reproduce(claims, "quick", tmp_path, [], lambda progress: None)
+
+
+FILE = """
+from lengthwise.claims import Claim, Estimate, Experiment, Finding, Section
+
+NOTHING = Experiment("own", lambda scale: {}, lambda results: Section("Mine", "", (), ()))
+
+def evidence(results):
+    return [Finding("effect", Estimate(2.0, 1.5, 2.5, 7, "pairs"), 1.0)]
+
+LATER = Claim("mine/later", "Later.", "ours", NOTHING, evidence, place=2)
+FIRST = Claim("mine/first", "First.", "ours", NOTHING, evidence, place=1)
+"""
+
+
+def test_claims_of_a_file_come_in_order_and_are_judged(tmp_path: Path) -> None:
+    path = tmp_path / "my_claim.py"
+    path.write_text(FILE)
+    claims = claims_of_file(path)
+    assert list(claims) == ["mine/first", "mine/later"]
+    done = reproduce(list(claims.values()), "quick", tmp_path, [], lambda progress: None)
+    assert [verdict.outcome for verdict in done.verdicts] == ["holds", "holds"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1", "a file that defines a Claim"),
+        ("1 / 0", "ZeroDivisionError"),
+        (FILE.replace("mine/first", "mine/later"), "a second claim called 'mine/later'"),
+    ],
+)
+def test_a_file_without_usable_claims_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "my_claim.py"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        claims_of_file(path)
+    with pytest.raises(InputError, match="Python file"):
+        claims_of_file(tmp_path / "absent.py")

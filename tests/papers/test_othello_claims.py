@@ -12,22 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lengthwise.claims import Claim, Reproduction, Results, reproduce
+from lengthwise.claims.readings import DEFAULT_BEMA, chosen_on_other_seeds
 from lengthwise.papers import CLAIMS
-from lengthwise.papers.whats_missing import othello
-from lengthwise.papers.whats_missing import othello_readings as read
-from lengthwise.papers.whats_missing.figure_3 import top_means
-from lengthwise.papers.whats_missing.othello import (
-    ARMS,
+from lengthwise.papers.whats_missing.othello import readings as read
+from lengthwise.papers.whats_missing.othello.figure_3 import top_means
+from lengthwise.papers.whats_missing.othello.plan import (
     BIAS_POWERS,
     EMA_POWERS,
     FIRST_SEED,
     PLAIN,
     SCALES,
+    VARIANTS,
     Scaled,
-    arms_of,
     plan,
+    variants_of,
 )
-from lengthwise.papers.whats_missing.othello_section import guess
 from lengthwise.randomness import address
 
 CLAIMS_HERE = [CLAIMS[f"whats-missing/figure-{number}"] for number in (3, 4, 5)]
@@ -39,7 +38,7 @@ SEEDS = range(FIRST_SEED, FIRST_SEED + SCALES["laptop"].seeds)
 def small(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     """All three claims after a few steps of training."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(othello.SCALES, "quick", Scaled(4, 6, "tiny", 2, 20, 16, 2e-3, 64))
+        patch.setitem(SCALES, "quick", Scaled(4, 6, "tiny", 2, 20, 16, 2e-3, 64))
         out = tmp_path_factory.mktemp("othello")
         return reproduce(CLAIMS_HERE, "quick", out, ["test"], lambda progress: None)
 
@@ -55,8 +54,10 @@ def test_every_claim_is_judged(small: Reproduction) -> None:
 def test_pictures_and_tables_show_what_was_measured(small: Reproduction) -> None:
     assert len(small.pictures) == 4
     assert all(picture.svg.startswith("<svg") for picture in small.pictures)
-    (table,) = small.tables
-    assert 3 * len(ARMS) + 1 <= len(table.rows) <= 4 * len(ARMS) + 1
+    table, *files = small.tables
+    assert [file.name for file in files] == ["measures", "guess"]
+    assert not any(file.shown for file in files)
+    assert 3 * len(VARIANTS) + 1 <= len(table.rows) <= 4 * len(VARIANTS) + 1
     assert all(len(row) == len(table.columns) for row in table.rows)
 
 
@@ -69,26 +70,26 @@ def test_runs_are_one_per_seed_and_positions(small: Reproduction) -> None:
 def test_models_have_learned_something_at_quick_scale(tmp_path: Path) -> None:
     done = reproduce(CLAIMS_HERE, "quick", tmp_path, ["test"], lambda progress: None)
     assert all(verdict.headline.estimate.count == 3 for verdict in done.verdicts)
-    (table,) = done.tables
+    table, *_ = done.tables
     *models, guessed = table.rows
     for row in models:
         if row[1] == "raw":
             assert float(row[2].split()[0]) < 0.7 * float(guessed[2])
 
 
-def test_arms_belong_to_their_members() -> None:
+def test_variants_belong_to_their_members() -> None:
     for run in plan("laptop").values():
-        for arm, member in zip(arms_of(run), run.members, strict=True):
-            assert ARMS[arm].dropout == member.dropout_embedding
-            assert ARMS[arm].final_rate == member.final_rate
-            assert ARMS[arm].positions == run.recipe.positions
+        for variant, member in zip(variants_of(run), run.members, strict=True):
+            assert VARIANTS[variant].dropout == member.dropout_embedding
+            assert VARIANTS[variant].final_rate == member.final_rate
+            assert VARIANTS[variant].positions == run.recipe.positions
 
 
 Value = Callable[[str, int, str, int], float]
 
 
 def made_up(value: Value, tmp_path: Path) -> Results:
-    """Results whose TVD is `value(arm, seed, kind, gap)`."""
+    """Results whose TVD is `value(variant, seed, kind, gap)`."""
     runs = plan("laptop")
     kinds = [
         ("raw", "raw", None, None),
@@ -106,9 +107,9 @@ def made_up(value: Value, tmp_path: Path) -> Results:
                 "model": model, "seed": run.members[model].seed, "trial": 0, "diverged": None,
                 "weights": weights, "ema_power": ema, "bias_power": bias,
                 "length": longest + gap, "measure": "tvd", "inputs": 100, "exact": False,
-                "value": value(arm, run.members[model].seed, kind, gap),
+                "value": value(variant, run.members[model].seed, kind, gap),
             }
-            for model, arm in enumerate(arms_of(run))
+            for model, variant in enumerate(variants_of(run))
             for kind, weights, ema, bias in kinds
             for gap in (-1, 0, 1, 2, 5, 9)
         ]  # fmt: skip
@@ -132,7 +133,7 @@ def noise(*place: object) -> float:
 def test_figure_3_follows_what_bema_does_beyond(
     factor: float, outcome: str, tmp_path: Path
 ) -> None:
-    def value(arm: str, seed: int, kind: str, gap: int) -> float:
+    def value(variant: str, seed: int, kind: str, gap: int) -> float:
         # Within the training length BEMA is always better, which must not count.
         changed = kind.startswith("BEMA")
         return 0.4 * noise(1, seed) * ((factor if gap > 0 else 0.5) if changed else 1.0)
@@ -144,7 +145,7 @@ def test_figure_3_follows_what_bema_does_beyond(
 def test_figure_4_asks_whether_the_correction_adds_to_ema(
     factor: float, outcome: str, tmp_path: Path
 ) -> None:
-    def value(arm: str, seed: int, kind: str, gap: int) -> float:
+    def value(variant: str, seed: int, kind: str, gap: int) -> float:
         return {"raw": 0.8, "EMA": 0.4, "BEMA": 0.4 * factor}[kind.split()[0]]
 
     assert judged(4, value, tmp_path) == outcome
@@ -154,17 +155,21 @@ def test_figure_4_asks_whether_the_correction_adds_to_ema(
 def test_figure_5_compares_dropout_with_raw_weights(
     factor: float, outcome: str, tmp_path: Path
 ) -> None:
-    def value(arm: str, seed: int, kind: str, gap: int) -> float:
+    def value(variant: str, seed: int, kind: str, gap: int) -> float:
         # With averages dropout always helps, and so it does within: neither must count.
         counts = kind == "raw" and gap > 0
-        return 0.4 * noise(2, seed) * ((factor if counts else 0.5) if arm == "dropout 0.1" else 1.0)
+        return (
+            0.4
+            * noise(2, seed)
+            * ((factor if counts else 0.5) if variant == "dropout 0.1" else 1.0)
+        )
 
     assert judged(5, value, tmp_path) == outcome
 
 
-def test_other_arms_do_not_decide(tmp_path: Path) -> None:
-    def value(arm: str, seed: int, kind: str, gap: int) -> float:
-        return 0.1 if arm not in PLAIN and kind.startswith("BEMA") else 0.4
+def test_other_variants_do_not_decide(tmp_path: Path) -> None:
+    def value(variant: str, seed: int, kind: str, gap: int) -> float:
+        return 0.1 if variant not in PLAIN and kind.startswith("BEMA") else 0.4
 
     assert judged(3, value, tmp_path) == "fails"
 
@@ -174,19 +179,23 @@ def test_chosen_powers_do_not_peek(tmp_path: Path) -> None:
     pairs = [f"BEMA {ema} {bias}" for ema, bias in itertools.product(EMA_POWERS, BIAS_POWERS)]
     lucky = dict(zip(SEEDS, pairs, strict=False))
 
-    def value(arm: str, seed: int, kind: str, gap: int) -> float:
+    def value(variant: str, seed: int, kind: str, gap: int) -> float:
         return 0.1 if kind == lucky[seed] else 0.4
 
     results = made_up(value, tmp_path)
-    plain = read.of_arms(read.over(read.readings(results)))
-    assert read.chosen(plain, "BEMA")["value"].to_list() == pytest.approx([0.4] * len(SEEDS) * 3)
+    plain = read.of_variants(read.over(read.readings(results)))
+    assert chosen_on_other_seeds(plain, "BEMA")["value"].to_list() == pytest.approx(
+        [0.4] * len(SEEDS) * 3
+    )
     assert judged(3, value, tmp_path) == "fails"
 
 
 def test_a_seed_counts_once(tmp_path: Path) -> None:
-    results = made_up(lambda arm, seed, kind, gap: 0.4 * noise(arm, seed, kind, gap), tmp_path)
-    plain = read.of_arms(read.over(read.readings(results)))
-    estimate = read.ratios(read.of_kind(plain, "raw"), read.of_kind(plain, read.DEFAULT))
+    results = made_up(
+        lambda variant, seed, kind, gap: 0.4 * noise(variant, seed, kind, gap), tmp_path
+    )
+    plain = read.of_variants(read.over(read.readings(results)))
+    estimate = read.ratios(read.of_kind(plain, "raw"), read.of_kind(plain, DEFAULT_BEMA))
     assert estimate.count == len(SEEDS)
 
 
@@ -204,7 +213,7 @@ def test_top_means_are_means_of_the_lowest(models: list[list[float]], portion: f
 
 
 def test_the_guess_is_of_one_who_sees_the_empty_squares(tmp_path: Path) -> None:
-    guesses = guess(made_up(lambda *place: 0.4, tmp_path))
+    guesses = read.guess(made_up(lambda *place: 0.4, tmp_path))
     # After the first move of 32 there are 31 empty squares and always three legal moves on 6 x 6.
     assert guesses[1] == pytest.approx(1 - 3 / 31, abs=1e-6)
     # The last move is forced: one square is empty.

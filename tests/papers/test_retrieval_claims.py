@@ -1,21 +1,26 @@
 """The claims on retrieval: their rules, and the whole at quick scale."""
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars
 import pytest
 
 from lengthwise.claims import Reproduction, Results, reproduce
 from lengthwise.papers import CLAIMS
-from lengthwise.papers.vanishing_variance import retrieval_readings as read
-from lengthwise.papers.vanishing_variance import table_ablation, table_accuracy
-from lengthwise.papers.vanishing_variance.retrieval import (
+from lengthwise.papers.vanishing_variance.retrieval import ablation
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval import tables as accuracy
+from lengthwise.papers.vanishing_variance.retrieval.plan import (
     ABLATION_SIZES,
     MAIN_SIZES,
     TASKS,
     VARIANTS,
     plan,
 )
+from lengthwise.randomness import address
 from lengthwise.report.findings import findings_table
 
 NAMES = (
@@ -62,19 +67,20 @@ def test_pictures_and_tables_show_what_was_measured(quick: Reproduction) -> None
 
 
 def test_all_findings_fit_one_table(quick: Reproduction) -> None:
-    table = findings_table(quick.verdicts)
-    assert len(table) == sum(len(verdict.findings) for verdict in quick.verdicts)
-    headline = table.row(0, named=True)
+    found = findings_table(quick.verdicts)
+    assert len(found) == sum(len(verdict.findings) for verdict in quick.verdicts)
+    headline = found.row(0, named=True)
+    assert headline["unit"] == "seeds"
     assert headline["estimate"] == quick.verdicts[0].headline.estimate.mean
     assert headline["outcome"] == quick.verdicts[0].headline.outcome
 
 
 def test_runs_are_shared_and_not_trained_again(quick: Reproduction, out: Path) -> None:
-    shelf = out / "retrieval" / "quick"
-    assert sorted(path.name for path in shelf.iterdir()) == sorted(
+    shared = out / "retrieval" / "quick"
+    assert sorted(path.name for path in shared.iterdir()) == sorted(
         f"{task}-{norm}" for task in TASKS for norm in ("none", "layernorm", "standardization")
     )
-    before = {path: path.stat().st_mtime_ns for path in shelf.glob("*/measures.parquet")}
+    before = {path: path.stat().st_mtime_ns for path in shared.glob("*/measures.parquet")}
     again = reproduce(
         [CLAIMS["vanishing-variance/table-argmax"]], "quick", out, ["test"], lambda progress: None
     )
@@ -82,34 +88,173 @@ def test_runs_are_shared_and_not_trained_again(quick: Reproduction, out: Path) -
     assert again.verdicts[0].findings == quick.verdicts[5].findings
 
 
+def table(rows: list[tuple[int, int, str, float]]) -> polars.DataFrame:
+    """A run's table out of seed, length, measure and value."""
+    frame = polars.DataFrame(rows, schema=["seed", "length", "measure", "value"], orient="row")
+    return frame.with_columns(diverged=polars.lit(None, polars.Int64))
+
+
 def made_up(accuracies: dict[str, dict[int, list[float]]], tmp_path: Path) -> Results:
     """Results with these accuracies by variant and length, one per seed; both tasks alike."""
     runs = plan(ABLATION_SIZES["paper"], variants=tuple(accuracies))
     tables = {
-        f"{task}-{variant}": polars.DataFrame(
-            [
-                {"seed": seed, "length": n, "measure": "accuracy", "value": value, "diverged": None}
-                for n, values in by_length.items()
-                for seed, value in enumerate(values)
-            ],
-            schema_overrides={"diverged": polars.Int64},
-        )
+        f"{task}-{variant}": table([
+            (seed, n, "accuracy", value)
+            for n, values in by_length.items()
+            for seed, value in enumerate(values)
+        ])
         for task in TASKS
         for variant, by_length in accuracies.items()
-    }
+    }  # fmt: skip
     return Results("paper", runs, tables, tmp_path)
 
 
+LENGTHS = [2**power for power in range(4, 15)]
+
+MEASURES = (
+    *("accuracy", "accuracy_adaptive", "largest_weight", "right_weight", "global_mean_after"),
+    *("global_variance_after", "feature_variance_before", "feature_variance_after"),
+)
+
+Value = Callable[[str, str, int], float]
+"""Of a run's label, a measure and a length."""
+
+
+def judged(name: str, value: Value, tmp_path: Path) -> str:
+    """What comes of a claim on such values, with a little noise from seed to seed."""
+    claim = CLAIMS[f"vanishing-variance/{name}"]
+    runs = claim.experiment.plan("paper")
+
+    def noise(label: str, measure: str, seed: int) -> float:
+        # It is each model's own, so that in a pair it does not cancel.
+        return 1 + 1e-4 * np.random.default_rng(address(label, measure, seed) % 2**63).normal()
+
+    tables = {
+        label: table([
+            (seed, n, measure, value(label, measure, n) * noise(label, measure, seed))
+            for measure in MEASURES
+            for n in LENGTHS
+            for seed in range(5)
+        ])
+        for label in runs
+    }  # fmt: skip
+    return claim.judge(Results("paper", runs, tables, tmp_path)).outcome
+
+
+def accuracy_at(length: int) -> float:
+    """That of models which learn the task and break at 128 items."""
+    return 0.95 if length <= 64 else 0.5
+
+
+GAINS = [(0.05, "holds"), (0.0, "fails"), (-0.05, "fails")]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(("gain", "outcome"), GAINS)
+def test_tables_follow_what_layernorm_gains_where_the_baseline_breaks(
+    task: str, gain: float, outcome: str, tmp_path: Path
+) -> None:
+    def value(label: str, measure: str, length: int) -> float:
+        # Neither standardization nor lengths before the break must count.
+        if label.endswith("standardization"):
+            return accuracy_at(length) + 0.04
+        helped = gain if length >= 128 else -gain
+        return accuracy_at(length) + helped * label.endswith("layernorm")
+
+    assert judged(f"table-{task}", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("gain", "outcome"), GAINS)
+def test_layernorm_must_be_above_standardization_on_both_tasks(
+    gain: float, outcome: str, tmp_path: Path
+) -> None:
+    def value(label: str, measure: str, length: int) -> float:
+        gains = {"argmax-layernorm": 0.1, "dictionary-layernorm": gain}
+        return accuracy_at(length) + gains.get(label, 0.0) * (length >= 128)
+
+    assert judged("standardization", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("rival", "outcome"), [(0.0, "holds"), (0.045, "fails"), (0.1, "fails")])
+def test_layernorm_must_be_above_every_norm_of_the_ablation(
+    rival: float, outcome: str, tmp_path: Path
+) -> None:
+    def value(label: str, measure: str, length: int) -> float:
+        gains = {"argmax-layernorm": 0.05, "dictionary-layernorm": 0.05, "argmax-rmsnorm": rival}
+        return accuracy_at(length) + gains.get(label, 0.0) * (length >= 128)
+
+    assert judged("table-ablation", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("gain", "outcome"), GAINS)
+def test_the_map_needs_a_gain_in_every_setting(gain: float, outcome: str, tmp_path: Path) -> None:
+    def value(label: str, measure: str, length: int) -> float:
+        helped = gain if label == "dictionary-narrow-keys-layernorm" else 0.05
+        return accuracy_at(length) + helped * (label.endswith("layernorm") and length >= 128)
+
+    assert judged("where-norm-helps", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("gain", "outcome"), GAINS)
+def test_the_adaptive_temperature_is_judged_in_the_same_model(
+    gain: float, outcome: str, tmp_path: Path
+) -> None:
+    def value(label: str, measure: str, length: int) -> float:
+        return accuracy_at(length) + gain * (measure == "accuracy_adaptive")
+
+    assert judged("table-adaptive", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("rate", "outcome"), [(0.5, "holds"), (0.05, "fails"), (-0.5, "fails")])
+def test_figure_2_follows_the_baseline(rate: float, outcome: str, tmp_path: Path) -> None:
+    def value(label: str, measure: str, length: int) -> float:
+        counts = label == "argmax-none" and measure == "feature_variance_before"
+        return length ** -(rate if counts else 0.9)
+
+    assert judged("figure-2", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "outcome"),
+    [(0.5, 0.5, "holds"), (1.0, 0.5, "fails"), (0.5, 1.0, "fails"), (1.5, 1.5, "fails")],
+)
+def test_figure_3_needs_both_shifts_to_be_smaller(
+    mean: float, variance: float, outcome: str, tmp_path: Path
+) -> None:
+    def value(label: str, measure: str, length: int) -> float:
+        normed = label.endswith("layernorm")
+        if measure == "global_mean_after":
+            return 1 + math.log2(length / 16) * (mean if normed else 1.0)
+        if measure == "global_variance_after":
+            return (length / 16) ** -(variance if normed else 1.0)
+        return accuracy_at(length)
+
+    assert judged("figure-3-dictionary", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("factor", "outcome"), [(1.2, "holds"), (1.0, "fails"), (0.8, "fails")])
+def test_figure_4_follows_the_largest_weight_where_the_baseline_breaks(
+    factor: float, outcome: str, tmp_path: Path
+) -> None:
+    def value(label: str, measure: str, length: int) -> float:
+        if measure == "accuracy":
+            return accuracy_at(length)
+        # The weight on the right item, and short sets, must not count.
+        counts = measure == "largest_weight" and length >= 128
+        return 0.3 * ((factor if counts else 2.0) if label.endswith("layernorm") else 1.0)
+
+    assert judged("figure-4", value, tmp_path) == outcome
+
+
 def by_length(values: dict[int, list[float]]) -> dict[int, list[float]]:
-    lengths = [2**power for power in range(4, 15)]
-    return {n: values.get(n, [0.1] * len(values[16])) for n in lengths}
+    return {n: values.get(n, [0.1] * len(values[16])) for n in LENGTHS}
 
 
 def test_the_baseline_breaks_below_four_fifths_of_what_it_learned(tmp_path: Path) -> None:
     baseline = by_length({16: [1.0, 0.9, 0.5], 32: [0.9, 0.9, 0.0], 64: [0.8, 0.8, 0.0],
                           128: [0.75, 0.75, 0.9]})  # fmt: skip
     results = made_up({"none": baseline}, tmp_path)
-    assert read.learned(results, "argmax", ["none"]) == [0, 1], "the third never learned the task"
+    assert read.learned(results, "argmax", ("none",)) == [0, 1], "the third never learned the task"
     assert read.breaking_lengths(results, "argmax") == [128, 512]
 
 
@@ -126,7 +271,7 @@ def test_the_gain_is_paired_and_leaves_out_seeds_that_did_not_learn(tmp_path: Pa
     assert read.differences(results, "argmax", "layernorm", "none", "accuracy", 32) == (
         pytest.approx([0.03, 0.05])
     )
-    first, second, *others = table_accuracy.evidence(results, "argmax")
+    first, second, *others = accuracy.evidence(results, "argmax")
     assert first.decides
     assert (first.estimate.mean, first.estimate.count) == (pytest.approx(0.04), 2)
     assert "128 items" in second.effect
@@ -137,7 +282,7 @@ def test_the_gain_is_paired_and_leaves_out_seeds_that_did_not_learn(tmp_path: Pa
 def test_no_seed_that_learned_leaves_the_claim_undecided(tmp_path: Path) -> None:
     useless = {2**power: [0.1, 0.1] for power in range(4, 15)}
     results = made_up(dict.fromkeys(VARIANTS, useless), tmp_path)
-    assert all(finding.outcome == "undecided" for finding in table_ablation.evidence(results))
+    assert all(finding.outcome == "undecided" for finding in ablation.evidence(results))
 
 
 @pytest.mark.slow

@@ -1,27 +1,188 @@
-"""The claims about the search, on a real but small one; and the statistics they rest on."""
+"""The claims about the search: their rules on made-up numbers, and the whole on a small one."""
 
 import itertools
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
 import pytest
 
 from lengthwise.claims import PlannedSearch, Reproduction, Results, Scale, reproduce
-from lengthwise.papers import find_claims
-from lengthwise.papers.whats_missing import search_dropout, search_readings, table_1
-from lengthwise.papers.whats_missing.search_experiment import SEARCH, TRIALS, plan
+from lengthwise.papers import CLAIMS, find_claims
+from lengthwise.papers.whats_missing.search import dropout, readings, table_1
+from lengthwise.papers.whats_missing.search.plan import TRIALS, plan
+from lengthwise.papers.whats_missing.search.section import SEARCH
 from lengthwise.report.page import page
 from lengthwise.runs import SetComplementRecipe
-from lengthwise.search import Choice, SearchFolder, Space
-from lengthwise.search.set_complement import set_complement_space
+from lengthwise.search import Choice, LogUniform, SearchFolder, Space
+from lengthwise.search.set_complement import BIAS_POWERS, EMA_POWERS, set_complement_space
+
+SPACE = set_complement_space()
+
+KINDS = [
+    ("raw", "raw", None, None),
+    *((f"EMA {ema}", "ema", ema, None) for ema in EMA_POWERS),
+    *(
+        (f"BEMA {ema} {bias}", "bema", ema, bias)
+        for ema, bias in itertools.product(EMA_POWERS, BIAS_POWERS)
+    ),
+]
+
+Value = Callable[[Mapping[str, Any], str], float]
+
+
+@dataclass
+class MadeUpSearch:
+    """The trials that the real space draws, with a TVD that nobody trained for."""
+
+    value: Value
+    illegal: float = 0.0
+    space: Space = SPACE
+    trials: int = 400
+    seed = 0
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {"space": SPACE.describe()}
+
+    def table(self) -> polars.DataFrame:
+        rows = []
+        for number in range(self.trials):
+            trial = self.space.trial(0, number)
+            noise = math.exp(0.02 * np.random.default_rng(number // 2).normal())
+            for kind, weights, ema, bias in KINDS:
+                measured = dict.fromkeys(
+                    ("argmax_illegal_beyond", "illegal_mass_beyond"), self.illegal
+                )
+                tvd = noise * self.value(trial.values, kind)
+                rows.append({
+                    **trial.values, "trial": number, "factor": trial.factor, "diverged": None,
+                    "weights": weights, "ema_power": ema, "bias_power": bias,
+                    "tvd_within": 0.1, "tvd_beyond": tvd, **measured,
+                })  # fmt: skip
+        overrides = {"diverged": polars.Int64}
+        return polars.DataFrame(rows, schema_overrides=overrides, infer_schema_length=None)
+
+    def by_length(self) -> polars.DataFrame:
+        return polars.DataFrame({"length": [1, 15]})
+
+
+def judged(name: str, value: Value, tmp_path: Path, **others: Any) -> str:
+    results = Results("laptop", {}, {}, tmp_path, search=MadeUpSearch(value, **others))  # type: ignore[arg-type]
+    verdict = CLAIMS[f"whats-missing/{name}"].judge(results)
+    for picture in CLAIMS[f"whats-missing/{name}"].drawings:
+        assert picture.picture(results).svg.startswith("<svg"), "each claim has its own figure"
+    return verdict.outcome
+
+
+def flat(settings: Mapping[str, Any], kind: str) -> float:
+    return 0.3
+
+
+FACTORS = [(0.8, "holds"), (1.0, "fails"), (1.2, "fails")]
+
+
+@pytest.mark.parametrize(("factor", "outcome"), FACTORS)
+def test_the_norm_is_judged_between_twins_with_raw_weights(
+    factor: float, outcome: str, tmp_path: Path
+) -> None:
+    def value(settings: Mapping[str, Any], kind: str) -> float:
+        # Averages with the norm are always better, which must not count.
+        helped = factor if kind == "raw" else 0.1
+        return 0.3 * (helped if settings["norm"] == "layernorm" else 1.0)
+
+    assert judged("search-post-norm", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("factor", "outcome"), FACTORS)
+def test_dropout_must_help_at_every_site(factor: float, outcome: str, tmp_path: Path) -> None:
+    def value(settings: Mapping[str, Any], kind: str) -> float:
+        # Two sites always help; the third decides.
+        embedding, *others = (settings[site] > 0 for site in readings.SITES)
+        return 0.3 * (factor if embedding else 1.0) * 0.5 ** sum(others)
+
+    assert judged("search-dropout", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("sign", "outcome"), [(-1, "holds"), (1, "fails")])
+def test_the_best_models_have_more_or_less_dropout(sign: int, outcome: str, tmp_path: Path) -> None:
+    def value(settings: Mapping[str, Any], kind: str) -> float:
+        return math.exp(sign * sum(settings[site] for site in readings.SITES))
+
+    assert judged("figure-2", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("factor", "outcome"), FACTORS)
+def test_ema_is_judged_where_the_loss_is_on_the_drawn_token(
+    factor: float, outcome: str, tmp_path: Path
+) -> None:
+    def value(settings: Mapping[str, Any], kind: str) -> float:
+        # On exact targets EMA always helps, and so does BEMA: neither must count.
+        if kind.startswith("EMA"):
+            return 0.3 * (factor if settings["loss"] == "drawn" else 0.5)
+        return 0.3 if kind == "raw" else 0.1
+
+    assert judged("search-ema", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("factor", "outcome"), FACTORS)
+def test_bema_is_judged_on_models_without_norm(factor: float, outcome: str, tmp_path: Path) -> None:
+    def value(settings: Mapping[str, Any], kind: str) -> float:
+        if kind.startswith("BEMA"):
+            return 0.3 * (factor if settings["norm"] == "none" else 0.2)
+        return 0.3
+
+    assert judged("search-bema", value, tmp_path) == outcome
+
+
+def test_powers_are_not_judged_by_the_pairs_that_chose_them(tmp_path: Path) -> None:
+    """BEMA 0.5 0.2 shines on the pairs that choose, which are those that are not read."""
+    trials = {str(SPACE.trial(0, number).values): number for number in range(400)}
+
+    def value(settings: Mapping[str, Any], kind: str) -> float:
+        chooses = trials[str(settings)] // 2 % 2 == 0
+        return 0.3 * (0.5 if kind == "BEMA 0.5 0.2" and chooses else 1.0)
+
+    assert judged("search-bema", value, tmp_path) == "fails"
+
+
+@pytest.mark.parametrize(("second", "outcome"), [(0.1, "holds"), (0.3, "fails"), (0.5, "fails")])
+def test_the_second_version_is_judged_against_the_first(
+    second: float, outcome: str, tmp_path: Path
+) -> None:
+    def value(settings: Mapping[str, Any], kind: str) -> float:
+        dropped = any(settings[site] > 0 for site in readings.SITES)
+        if settings["norm"] == "layernorm" and not dropped and kind.startswith("EMA"):
+            return second
+        return 0.3
+
+    assert judged("search-combination", value, tmp_path) == outcome
+
+
+@pytest.mark.parametrize(("illegal", "outcome"), [(0.0, "holds"), (6e-4, "fails")])
+def test_the_best_models_are_held_to_the_papers_bound(
+    illegal: float, outcome: str, tmp_path: Path
+) -> None:
+    assert judged("figure-1", flat, tmp_path, illegal=illegal) == outcome
+
+
+def test_a_search_that_drew_from_another_space_does_not_cover_the_stated_one(
+    tmp_path: Path,
+) -> None:
+    assert judged("table-1", flat, tmp_path, trials=1600) == "holds"
+    other = SPACE.hyperparameters | {"learning_rate": LogUniform(2e-3, 2e-2)}
+    narrower = Space(SetComplementRecipe, twins=SPACE.twins, **other)
+    verdict = judged("table-1", flat, tmp_path, space=narrower, trials=1600)
+    assert verdict == "undecided", "one of eleven is not covered"
 
 
 def small_space() -> Space:
     """The real space, made small."""
-    space = set_complement_space()
-    smaller = space.hyperparameters | {
+    smaller = SPACE.hyperparameters | {
         "vocab": 8,
         "train_length": Choice(3, 5),
         "extra": Choice(0, 2),
@@ -29,7 +190,7 @@ def small_space() -> Space:
         "batch": 8,
         "test_inputs": 60,
     }
-    return Space(SetComplementRecipe, twins=space.twins, **smaller)
+    return Space(SetComplementRecipe, twins=SPACE.twins, **smaller)
 
 
 def small_plan(scale: Scale) -> PlannedSearch:
@@ -69,26 +230,28 @@ def test_every_claim_is_judged_and_drawn(done: Reproduction) -> None:
             estimate = finding.estimate
             assert estimate.low <= estimate.mean <= estimate.high, finding.effect
     text = page(done, "lengthwise reproduce whats-missing/figure-2")
-    assert text.count("<figure") == len(done.pictures) == 6
+    names = [picture.name for picture in done.pictures]
+    assert len(set(names)) == len(names) == 7, "the one that EMA and BEMA share is drawn once"
+    assert text.count("<figure") == 7
     assert "120 trials" in text
-    assert "ours" in text
+    assert "60 pairs" in text
+    assert [table.name for table in done.tables] == ["best-of-families"]
 
 
 def test_the_norm_shows_even_in_small_models(done: Reproduction) -> None:
     verdicts = {verdict.claim.name: verdict for verdict in done.verdicts}
-    assert verdicts["whats-missing/table-1"].outcome in ("holds", "undecided")
     assert verdicts["whats-missing/search-post-norm"].headline.estimate.mean > 1
 
 
-def test_the_scales_are_planned() -> None:
-    assert [plan(scale).trials for scale in ("quick", "laptop", "paper")] == list(TRIALS.values())  # type: ignore[arg-type]
-    assert TRIALS["laptop"] >= 2000
+def test_a_search_is_planned_at_every_scale() -> None:
+    assert plan("laptop").trials == TRIALS["laptop"] >= 2000
+    assert plan("quick").space.describe() == SPACE.describe()
 
 
 def test_twins_differ_in_the_factor_alone(results: Results) -> None:
-    table = search_readings.trials(results)
-    for factor in ("norm", *search_readings.SITES):
-        pairs = search_readings.twins(table, factor)
+    table = readings.trials(results)
+    for factor in ("norm", *readings.SITES):
+        pairs = readings.twins(table, factor)
         assert len(pairs) > 5
         raw = table.filter(polars.col("kind") == "raw")
         for row in pairs.iter_rows(named=True):
@@ -102,69 +265,25 @@ def test_twins_differ_in_the_factor_alone(results: Results) -> None:
 
 
 def test_kinds_and_gaps(results: Results) -> None:
-    table = search_readings.trials(results)
-    assert set(table["gap"]) == {2, 4}
+    table = readings.trials(results)
+    assert set(table["largest_gap"]) == {2, 4}
     kinds = {"raw"} | {f"EMA {e}" for e in (0.5, 0.7, 0.9)}
     kinds |= {f"BEMA {e} {b}" for e, b in itertools.product((0.5, 0.7, 0.9), (0.2, 0.4, 0.6))}
     assert set(table["kind"]) == kinds
-    best = search_readings.best_weights(table)
+    best = readings.best_weights(table)
     assert best["trial"].is_unique().all()
     least = table.group_by("trial").agg(polars.col("tvd_beyond").min()).sort("trial")
     assert best["tvd_beyond"].to_list() == least["tvd_beyond"].to_list()
 
 
 def test_parts_of_the_pairs_are_parts(results: Results) -> None:
-    table = search_readings.trials(results)
-    looks = search_dropout.parts(table)
-    for site in search_readings.SITES:
-        whole = set(search_readings.twins(table, site)["pair"])
+    table = readings.trials(results)
+    looks = dropout.parts(table)
+    for site in readings.SITES:
+        whole = set(readings.twins(table, site)["pair"])
         for (found, _), part in looks.items():
             if found == site:
                 assert set(part["pair"]) <= whole
-
-
-def made_up(values: np.ndarray, scores: np.ndarray) -> polars.DataFrame:
-    count = len(values)
-    return polars.DataFrame(
-        {"trial": range(count), "pair": [i // 2 for i in range(count)], "tvd_beyond": scores,
-         "value": values, "cell": [0] * count}
-    )  # fmt: skip
-
-
-def test_the_top_portion_is_what_sorting_gives() -> None:
-    generator = np.random.default_rng(1)
-    values, scores = generator.random(200), generator.random(200)
-    top = search_readings.TopPortion(made_up(values, scores), "value", ["cell"], portion=0.1)
-    assert top.point == pytest.approx(values[np.argsort(scores)[:20]].mean())
-    whole = search_readings.TopPortion(made_up(values, scores), "value", ["cell"], portion=1.0)
-    assert whole.point == pytest.approx(values.mean())
-
-
-def test_bootstrap_intervals_cover_and_widen_for_twins() -> None:
-    generator = np.random.default_rng(2)
-    covered = 0
-    for _ in range(60):
-        values = generator.normal(size=100)
-        one = search_readings.TopPortion(made_up(values, values), "value", ["cell"], 1.0).estimate()
-        covered += one.low < 0 < one.high
-    assert covered >= 50, "a 95 % interval misses the truth seldom"
-    single = generator.normal(size=100)
-    twins = np.repeat(single[:50], 2)
-    widths = [
-        np.ptp([one.low, one.high])
-        for values in (single, twins)
-        for one in [
-            search_readings.TopPortion(made_up(values, values), "value", ["cell"], 1.0).estimate()
-        ]
-    ]
-    assert widths[1] > 1.2 * widths[0], "equal twins are half as many witnesses"
-
-
-def test_more_looks_widen_the_interval() -> None:
-    generator = np.random.default_rng(3)
-    pairs = polars.DataFrame({"off": generator.random(50) + 1, "on": generator.random(50) + 1})
-    one, many = (search_readings.factor_lower(pairs, looks) for looks in (1, 40))
-    assert many.low < one.low < one.mean == many.mean < one.high < many.high
 
 
 def test_a_distribution_that_was_not_drawn_from_is_seen() -> None:

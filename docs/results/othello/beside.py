@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.averaging import BEMA
-from lengthwise.papers.whats_missing.othello import ARMS, arms_of, plan
+from lengthwise.papers.whats_missing.othello.plan import VARIANTS, plan, variants_of
 from lengthwise.runs import RunFolder
 from lengthwise.runs.models import load_trainer
 from lengthwise.training import Trainer
@@ -22,10 +22,11 @@ STRONGER = (0.1, 0.15, BIAS_POWER, 0.3)
 
 
 def main(place: Path) -> None:
-    """Print a line per run and kind of weights, with a number per arm."""
+    """Print a line per run and kind of weights, with a number per variant."""
     torch.set_num_threads(1)
     runs = {label: run for label, run in plan("laptop").items() if label.startswith("learned")}
-    print(", ".join(ARMS[arm].title for arm in arms_of(next(iter(runs.values())))))
+    first = next(iter(runs.values()))
+    print(", ".join(VARIANTS[variant].title for variant in variants_of(first)))
     for label in runs:
         folder = RunFolder.open(place / label)
         trainer = load_trainer(folder)

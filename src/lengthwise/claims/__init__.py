@@ -2,6 +2,7 @@
 
 from lengthwise.claims._base import (
     Claim,
+    Drawing,
     Experiment,
     Finding,
     Picture,
@@ -12,12 +13,15 @@ from lengthwise.claims._base import (
     Section,
     Table,
     Verdict,
+    once,
 )
-from lengthwise.claims.reproduce import Reproduction, reproduce
-from lengthwise.claims.statistics import Estimate, bootstrap, estimate, every, p_value
+from lengthwise.claims.find import claims_of_file, claims_of_package
+from lengthwise.claims.reproduce import Reproduction, reopen, reproduce
+from lengthwise.claims.statistics import Estimate, TopPortion, bootstrap, estimate, every, p_value
 
 __all__ = [
     "Claim",
+    "Drawing",
     "Estimate",
     "Experiment",
     "Finding",
@@ -29,10 +33,15 @@ __all__ = [
     "Scale",
     "Section",
     "Table",
+    "TopPortion",
     "Verdict",
     "bootstrap",
+    "claims_of_file",
+    "claims_of_package",
     "estimate",
     "every",
+    "once",
     "p_value",
+    "reopen",
     "reproduce",
 ]

@@ -1,16 +1,22 @@
 """Claims: sentences from a paper, the experiments that test them, and the verdicts."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import Literal
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import polars
 
 from lengthwise.claims.statistics import Estimate
+from lengthwise.report.style import Figure, as_svg
 from lengthwise.runs import Recipe
 from lengthwise.search import SearchFolder, Space
 from lengthwise.training import Hyperparameters
+
+R = TypeVar("R", bound=Recipe)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Scale = Literal["quick", "laptop", "paper"]
 Outcome = Literal["holds", "fails", "undecided"]
@@ -46,15 +52,59 @@ class Results:
     """Which model to probe instead of the experiment's own, where it probes one."""
     search: SearchFolder | None = None
     """The experiment's search, if it has one."""
+    kept: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What functions marked with `once` have computed."""
+
+    def recipe(self, kind: type[R]) -> R:
+        """The recipe of the first run; what the others differ in is the experiment's to know."""
+        recipe = next(iter(self.plan.values())).recipe
+        assert isinstance(recipe, kind)
+        return recipe
+
+
+def once(
+    compute: Callable[Concatenate[Results, P], T],
+) -> Callable[Concatenate[Results, P], T]:
+    """Compute a function of results once: findings, figures and tables of a page share it.
+
+    What it gives is kept with the results and goes with them.
+    """
+
+    @wraps(compute)
+    def kept(results: Results, *arguments: P.args, **named: P.kwargs) -> T:
+        key = (compute, arguments, *sorted(named.items()))
+        if key not in results.kept:
+            results.kept[key] = compute(results, *arguments, **named)
+        found: T = results.kept[key]
+        return found
+
+    return kept
 
 
 @dataclass(frozen=True)
 class Picture:
     """A figure with its words."""
 
+    name: str
+    """Such as `figure-3`: also the name of its file."""
     svg: str
     caption: str
     alt: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How to draw a figure out of results, and its words."""
+
+    name: str
+    draw: Callable[[Results], Figure]
+    caption: str
+    alt: str
+    """What it shows, for those who do not see it."""
+
+    def picture(self, results: Results) -> Picture:
+        """Draw it."""
+        return Picture(self.name, as_svg(self.draw(results)), self.caption, self.alt)
 
 
 @dataclass(frozen=True)
@@ -66,6 +116,15 @@ class Table:
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+    shown: bool = True
+    """Whether it stands on the page, or is only written as a file beside it."""
+
+    @classmethod
+    def of_frame(cls, name: str, caption: str, frame: polars.DataFrame) -> "Table":
+        """A table too long for a page: numbers to compute with, to six digits."""
+        rounded = frame.with_columns(polars.selectors.float().round_sig_figs(6))
+        cells = rounded.cast(polars.String)
+        return cls(name, caption, frame.columns, cells.fill_null("").rows(), shown=False)
 
 
 @dataclass(frozen=True)
@@ -89,13 +148,18 @@ class Experiment:
     """The runs by label, at a scale; empty where the evidence is computed without training."""
     section: Callable[[Results], Section]
     """Its part of the report."""
-    shelf: str | None = None
+    shared_runs: str | None = None
     """The folder of its runs, if not its name: experiments that have it in common share runs of the
     same label, each of which is then trained once."""
     search: Callable[[Scale], PlannedSearch] | None = None
     """The search that it rests on, at a scale."""
     large: bool = False
     """Whether it computes with large models; small ones are slower on more than one thread."""
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder of its runs."""
+        return self.shared_runs or self.name
 
 
 @dataclass(frozen=True)
@@ -108,7 +172,7 @@ class Finding:
     smallest: float
     """The smallest effect that would matter: the claim must clear it. Ours."""
     decides: bool = True
-    """Whether the claim rests on this number, or it is shown beside it."""
+    """Whether the claim rests on this number, or it is shown only."""
 
     @property
     def outcome(self) -> Outcome:
@@ -116,6 +180,11 @@ class Finding:
         if self.estimate.low > self.smallest:
             return "holds"
         return "fails" if self.estimate.high < self.smallest else "undecided"
+
+    @property
+    def words(self) -> str:
+        """The outcome, or that the claim does not rest on it."""
+        return self.outcome if self.decides else "not deciding"
 
 
 @dataclass(frozen=True)
@@ -135,7 +204,7 @@ class Verdict:
 
     @property
     def headline(self) -> Finding:
-        """The first finding: the effect, interval and number of seeds to quote."""
+        """The first finding: the effect and interval to quote."""
         return self.findings[0]
 
 
@@ -150,10 +219,17 @@ class Claim:
     experiment: Experiment
     evidence: Callable[[Results], Sequence[Finding]]
     """The findings for and against it; the first one is quoted."""
-    pictures: Callable[[Results], Sequence[Picture]] = lambda results: ()
-    """Pictures of its own, shown after those of the experiment."""
+    drawings: Sequence[Drawing] = ()
+    """Figures of its own, shown after those of the experiment; one that claims share, once."""
     tables: Callable[[Results], Sequence[Table]] = lambda results: ()
     """Tables of its own, shown after those of the experiment."""
+    place: int = 1000
+    """Where it stands among the claims of its paper: those with lower numbers come first."""
+
+    @property
+    def paper(self) -> str:
+        """The first part of its name."""
+        return self.name.split("/")[0]
 
     def judge(self, results: Results) -> Verdict:
         """Test the claim on what its experiment gave."""

@@ -1,4 +1,4 @@
-"""Running the experiments behind claims, or going on with them, and judging the claims."""
+"""Running the experiments behind claims, or resuming them, and judging the claims."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -62,50 +62,72 @@ def reproduce(
         scale: How much to spend.
         out: Where the run folders lie; runs found there are resumed or used as they are.
         command: Recorded in every new run.
-        report: Told of the progress.
+        report: Called with progress.
         model: Which model to probe instead of the experiments' own, where they probe one.
     """
-    experiments = {claim.experiment.name: claim.experiment for claim in claims}
-    plans = {name: experiment.plan(scale) for name, experiment in experiments.items()}
-    places = {
-        name: out / (experiment.shelf or name) / scale for name, experiment in experiments.items()
-    }
-    for place in places.values():
-        place.mkdir(parents=True, exist_ok=True)
+    places = _places(claims, scale, out)
     folders = {
-        (name, label): _folder(places[name] / label, run, command)
-        for name, plan in plans.items()
-        for label, run in plan.items()
+        path: _folder(path, run, command)
+        for experiment, place in places.items()
+        for path, run in ((place / label, run) for label, run in experiment.plan(scale).items())
     }
-    execute_all(list(dict.fromkeys(folder.path for folder in folders.values())), report)
-    searches = {
-        name: _searched(places[name] / "search", experiment.search(scale), command, report)
-        for name, experiment in experiments.items()
-        if experiment.search is not None
-    }
-    results = {
-        name: Results(
-            scale,
-            plan,
-            {label: folders[name, label].table() for label in plan},
-            places[name],
-            model,
-            searches.get(name),
-        )
-        for name, plan in plans.items()
-    }
+    execute_all(list(folders), report)
+    for experiment, place in places.items():
+        place.mkdir(parents=True, exist_ok=True)
+        if experiment.search is not None:
+            _search(place / "search", experiment.search(scale), command, report)
+    results = {one: _results(one, scale, place, model) for one, place in places.items()}
+    return _judged(claims, scale, results, tuple(folders.values()))
+
+
+def reopen(
+    claims: Sequence[Claim], scale: Scale, out: Path, model: str | None = None
+) -> Reproduction:
+    """Judge claims on finished runs and searches under `out`; nothing is trained.
+
+    Args:
+        claims: What to test.
+        scale: The scale of the runs.
+        out: Where `reproduce` put them.
+        model: Which model was probed instead of the experiments' own, where they probe one.
+    """
+    places = _places(claims, scale, out)
+    results = {one: _results(one, scale, place, model) for one, place in places.items()}
+    paths = dict.fromkeys(place / run for one, place in places.items() for run in one.plan(scale))
+    return _judged(claims, scale, results, tuple(map(RunFolder.open, paths)))
+
+
+def _places(claims: Sequence[Claim], scale: Scale, out: Path) -> dict[Experiment, Path]:
+    """The folder of each experiment."""
+    by_name: dict[str, Experiment] = {}
+    for one in (claim.experiment for claim in claims):
+        if by_name.setdefault(one.name, one) is not one:
+            raise InputError(f"experiment = {one.name!r}: expected a name that no other has")
+    return {one: out / one.folder / scale for one in by_name.values()}
+
+
+def _results(experiment: Experiment, scale: Scale, place: Path, model: str | None) -> Results:
+    plan = experiment.plan(scale)
+    tables = {label: _planned(place / label, run).table() for label, run in plan.items()}
+    searched = SearchFolder.open(place / "search") if experiment.search else None
+    return Results(scale, plan, tables, place, model, searched)
+
+
+def _judged(
+    claims: Sequence[Claim],
+    scale: Scale,
+    results: dict[Experiment, Results],
+    folders: tuple[RunFolder, ...],
+) -> Reproduction:
     verdicts: dict[str, Verdict] = {}
     sections = []
-    for name, result in results.items():
-        own = [claim for claim in claims if claim.experiment.name == name]
-        with _threads(experiments[name]):
+    for experiment, result in results.items():
+        own = [claim for claim in claims if claim.experiment is experiment]
+        with _threads(experiment):
             verdicts |= {claim.name: claim.judge(result) for claim in own}
-            sections.append(_section(experiments[name], own, result))
+            sections.append(_section(experiment, own, result))
     return Reproduction(
-        scale,
-        tuple(verdicts[claim.name] for claim in claims),
-        tuple(sections),
-        tuple({folder.path: folder for folder in folders.values()}.values()),
+        scale, tuple(verdicts[claim.name] for claim in claims), tuple(sections), folders
     )
 
 
@@ -121,25 +143,23 @@ def _threads(experiment: Experiment) -> Iterator[None]:
 
 def _section(experiment: Experiment, claims: Sequence[Claim], results: Results) -> Section:
     section = experiment.section(results)
-    pictures = (picture for claim in claims for picture in claim.pictures(results))
+    drawings = dict.fromkeys(drawing for claim in claims for drawing in claim.drawings)
     tables = (table for claim in claims for table in claim.tables(results))
     return replace(
         section,
-        pictures=(*section.pictures, *pictures),
+        pictures=(*section.pictures, *(drawing.picture(results) for drawing in drawings)),
         tables=(*section.tables, *tables),
     )
 
 
-def _searched(
-    path: Path, planned: PlannedSearch, command: Sequence[str], report: Report
-) -> SearchFolder:
-    """The search at `path`, run to the number of trials that are planned."""
+def _search(path: Path, planned: PlannedSearch, command: Sequence[str], report: Report) -> None:
+    """Run the search at `path` to the number of trials that are planned."""
 
     def pass_on(progress: SearchProgress) -> None:
         report(Progress("search (trials)", progress.done, progress.trials, float("nan"), 0))
 
     try:
-        return search(
+        search(
             planned.space, planned.trials, path, seed=planned.seed, command=command, report=pass_on
         )
     except KeyboardInterrupt:
@@ -147,9 +167,14 @@ def _searched(
 
 
 def _folder(path: Path, run: PlannedRun, command: Sequence[str]) -> RunFolder:
-    """The run at `path`, made if it is not there; it must be the one that is planned."""
+    """The run at `path`, made if it is not there."""
     if not (path / "run.json").exists():
         return RunFolder.create(path, run.recipe, run.members, command)
+    return _planned(path, run)
+
+
+def _planned(path: Path, run: PlannedRun) -> RunFolder:
+    """The run at `path`; it must be the one that is planned."""
     folder = RunFolder.open(path)
     if (folder.recipe, folder.members) != (run.recipe, run.members):
         raise InputError(

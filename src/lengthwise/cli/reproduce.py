@@ -2,22 +2,26 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import tyro
+
+if TYPE_CHECKING:
+    from lengthwise.claims import Reproduction
 
 
 @dataclass
 class Reproduce:
     """Test what a paper claims: train what the claims need, judge them, write a page about it.
 
-    Runs that are there already are used or resumed, so the same command goes on where it stopped.
+    Runs that are there already are used or resumed, so the same command resumes where it stopped.
 
     Example: lengthwise reproduce whats-missing/averaging --scale quick
     """
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Claims, or papers for all of their claims; see --list."""
+    """Claims, or papers for all of their claims (see --list), or a Python file with claims of your
+    own, which is run: trust it first."""
 
     list: bool = False
     """List all claims."""
@@ -33,15 +37,12 @@ class Reproduce:
 
     def run(self) -> int:
         """Run, judge, write, print."""
-        import polars
-
         from lengthwise.claims import reproduce
         from lengthwise.cli.terminal import command_line, progress_display, quoted
         from lengthwise.errors import require
-        from lengthwise.files import write_text, write_with
+        from lengthwise.files import write_text
         from lengthwise.papers import CLAIMS, find_claims
-        from lengthwise.report.findings import findings_table
-        from lengthwise.report.numbers import number
+        from lengthwise.report.files import write_files
         from lengthwise.report.page import page
         from lengthwise.runs import Interrupted
 
@@ -55,24 +56,26 @@ class Reproduce:
             with progress_display() as report:
                 done = reproduce(claims, self.scale, self.out, command_line(), report, self.model)
         except Interrupted:
-            print(f"stopped and saved; go on with: {quoted(command_line())}")
+            print(f"stopped and saved; resume with: {quoted(command_line())}")
             return 130
-        stem = self.names[0].replace("/", "-") if len(self.names) == 1 else "report"
-        path = self.out / f"{stem}-{self.scale}.html"
-        for place, picture in enumerate(done.pictures, start=1):
-            write_text(path.with_name(f"{path.stem}-figure-{place}.svg"), picture.svg)
-        for table in done.tables:
-            frame = polars.DataFrame(table.rows, schema=list(table.columns), orient="row")
-            write_with(path.with_name(f"{path.stem}-{table.name}.csv"), frame.write_csv)
-        findings = findings_table(done.verdicts)
-        write_with(path.with_name(f"{path.stem}-findings.csv"), findings.write_csv)
+        stem = "report"
+        if len(self.names) == 1:
+            stem = Path(self.names[0]).stem if self.names[0].endswith(".py") else self.names[0]
+        path = self.out / f"{stem.replace('/', '-')}-{self.scale}.html"
+        write_files(done, self.out, f"{path.stem}-")
         write_text(path, page(done, quoted(command_line())))
-        for verdict in done.verdicts:
-            low, high = verdict.headline.estimate.low, verdict.headline.estimate.high
-            print(
-                f"{verdict.outcome:>9}  {verdict.claim.name}: {verdict.headline.effect}: "
-                f"{number(verdict.headline.estimate.mean)} ({number(low)} to {number(high)}, "
-                f"{verdict.headline.estimate.count} seeds)"
-            )
+        print_verdicts(done)
         print(f"page: {path.resolve()} (its figures and tables lie beside it)")
         return 0
+
+
+def print_verdicts(done: "Reproduction") -> None:
+    """A line per claim."""
+    from lengthwise.report.numbers import number
+
+    for verdict in done.verdicts:
+        one = verdict.headline.estimate
+        print(
+            f"{verdict.outcome:>9}  {verdict.claim.name}: {verdict.headline.effect}: "
+            f"{number(one.mean)} ({number(one.low)} to {number(one.high)}, {one.count} {one.unit})"
+        )

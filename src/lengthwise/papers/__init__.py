@@ -1,17 +1,22 @@
-"""The papers: one folder each, one file per figure, table, theorem or claim."""
+"""The papers: a folder each, in it a folder per experiment, in that a file per claim.
 
-from lengthwise.claims import Claim
+Claims are found by walking: one more is one more file, and edits nothing else.
+"""
+
+import sys
+from pathlib import Path
+
+from lengthwise.claims import Claim, claims_of_file, claims_of_package
 from lengthwise.errors import require_name
-from lengthwise.papers import vanishing_variance, whats_missing
 
-CLAIMS: dict[str, Claim] = {
-    claim.name: claim for claim in (*whats_missing.CLAIMS, *vanishing_variance.CLAIMS)
-}
+CLAIMS: dict[str, Claim] = claims_of_package(sys.modules[__name__])
 
 
 def find_claims(name: str) -> list[Claim]:
-    """The claim called `name`, or all claims of the paper called `name`."""
-    found = [claim for claim in CLAIMS.values() if name in (claim.name, claim.name.split("/")[0])]
+    """The claim called `name`, all claims of a paper, or those of a Python file of one's own."""
+    if name.endswith(".py"):
+        return list(claims_of_file(Path(name)).values())
+    found = [claim for claim in CLAIMS.values() if name in (claim.name, claim.paper)]
     if not found:
-        require_name(name, [*CLAIMS, *{claim.split("/")[0] for claim in CLAIMS}], "name")
+        require_name(name, [*CLAIMS, *{claim.paper for claim in CLAIMS.values()}], "name")
     return found

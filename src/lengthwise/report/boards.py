@@ -3,15 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lengthwise.errors import require
 from lengthwise.othello import Position
-from lengthwise.report.style import COLOURS, house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from lengthwise.report.style import COLOURS, Axes, Figure, house_style, new_figure
 
 EMPTY = "#f4f4ef"
 LINES = "#a3a39b"
@@ -41,7 +37,7 @@ class BoardPicture:
     """Of the next move, by square, 8 * row + column; left out, only the board is drawn."""
 
 
-def draw_boards(boards: Sequence[BoardPicture]) -> "Figure":
+def draw_boards(boards: Sequence[BoardPicture]) -> Figure:
     """Draw boards side by side; the shades of all of them are of one scale.
 
     Raises:
@@ -62,14 +58,14 @@ def draw_boards(boards: Sequence[BoardPicture]) -> "Figure":
         return figure
 
 
-def _cell(figure: "Figure", column: int, row: int) -> "Axes":
+def _cell(figure: Figure, column: int, row: int) -> Axes:
     """Room for one board, counted from the lower left."""
     width, height = figure.get_size_inches()
     left, bottom = MARGIN + column * CELL_WIDTH, LEGEND + row * CELL_HEIGHT
     return figure.add_axes((left / width, bottom / height, SIDE / width, SIDE / height))
 
 
-def _draw(axes: "Axes", board: BoardPicture, darkest: float) -> None:
+def _draw(axes: Axes, board: BoardPicture, darkest: float) -> None:
     size, legal = board.position.board.size, board.position.legal
     _empty_board(axes, size)
     for row in range(size):
@@ -92,7 +88,7 @@ def _draw(axes: "Axes", board: BoardPicture, darkest: float) -> None:
     )  # fmt: skip
 
 
-def _empty_board(axes: "Axes", size: int) -> None:
+def _empty_board(axes: Axes, size: int) -> None:
     axes.set_xlim(-0.5, size - 0.5)
     axes.set_ylim(size - 0.5, -0.5)  # row 1 is at the top
     axes.set_facecolor(EMPTY)
@@ -106,7 +102,7 @@ def _empty_board(axes: "Axes", size: int) -> None:
         axes.axvline(line - 0.5, color=LINES, linewidth=0.7, zorder=2)
 
 
-def _draw_square(axes: "Axes", position: Position, square: int, shade: str) -> str:
+def _draw_square(axes: Axes, position: Position, square: int, shade: str) -> str:
     """Fill one square and put the disc on it that stands there; the colour that is on top."""
     from matplotlib.patches import Circle, Rectangle
 
@@ -122,7 +118,7 @@ def _draw_square(axes: "Axes", position: Position, square: int, shade: str) -> s
     return shade
 
 
-def _frame(axes: "Axes", square: int) -> None:
+def _frame(axes: Axes, square: int) -> None:
     """What marks a legal square."""
     from matplotlib.patches import Rectangle
 
@@ -130,7 +126,7 @@ def _frame(axes: "Axes", square: int) -> None:
     axes.add_patch(Rectangle(corner, 0.8, 0.8, fill=False, edgecolor=BLACK, lw=1.4, zorder=3))
 
 
-def _legend(figure: "Figure", *, shaded: bool) -> None:
+def _legend(figure: Figure, *, shaded: bool) -> None:
     """Below the boards, where it covers none of them."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

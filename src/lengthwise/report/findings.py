@@ -8,7 +8,7 @@ from lengthwise.claims import Verdict
 
 
 def findings_table(verdicts: Sequence[Verdict]) -> polars.DataFrame:
-    """A row per finding, with the verdict of the claim it belongs to."""
+    """A row per finding, with the verdict of its claim; `count` is of what `unit` says."""
     return polars.DataFrame(
         [
             {
@@ -19,8 +19,9 @@ def findings_table(verdicts: Sequence[Verdict]) -> polars.DataFrame:
                 "low": finding.estimate.low,
                 "high": finding.estimate.high,
                 "count": finding.estimate.count,
+                "unit": finding.estimate.unit,
                 "smallest": finding.smallest,
-                "outcome": finding.outcome if finding.decides else "shown beside",
+                "outcome": finding.words,
             }
             for verdict in verdicts
             for finding in verdict.findings

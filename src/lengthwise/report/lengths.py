@@ -2,17 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars
 
 from lengthwise.claims.statistics import estimate
-from lengthwise.report.style import house_style, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+from lengthwise.report.style import Axes, Figure, house_style, new_figure
 
 MOST_LABELS = 8
 """Beyond this many lengths on a logarithmic axis, every other one is written down."""
@@ -32,7 +26,7 @@ class Curve:
 
 
 def draw_by_length(
-    axes: "Axes",
+    axes: Axes,
     curves: Mapping[str, Curve],
     train_length: int,
     lengths: Sequence[int],
@@ -59,18 +53,17 @@ def draw_by_length(
                 xs, [one.low for one in estimates], [one.high for one in estimates],
                 color=curve.colour, alpha=0.18, lw=0,
             )  # fmt: skip
-    axes.set_xlabel("input length")
-    axes.set_ylabel(ylabel)
+    axes.set(xlabel="input length", ylabel=ylabel)
 
 
-def _linear_axis(axes: "Axes", train_length: int, lengths: Sequence[int]) -> None:
+def _linear_axis(axes: Axes, train_length: int, lengths: Sequence[int]) -> None:
     axes.set_xlim(lengths[0] - 0.5, lengths[-1] + 0.5)
     axes.set_xticks(list(lengths) if len(lengths) <= 20 else list(lengths)[:: len(lengths) // 12])
     _shade(axes, lengths[0] - 0.5, train_length + 0.5)
     _note(axes, train_length + 0.4, "trained on these lengths", "right")
 
 
-def _logarithmic_axis(axes: "Axes", train_length: int, lengths: Sequence[int]) -> None:
+def _logarithmic_axis(axes: Axes, train_length: int, lengths: Sequence[int]) -> None:
     first, last = min(lengths[0], train_length) / MARGIN, lengths[-1] * MARGIN
     axes.set_xscale("log")
     axes.set_xlim(first, last)
@@ -84,11 +77,11 @@ def _logarithmic_axis(axes: "Axes", train_length: int, lengths: Sequence[int]) -
     _note(axes, first, f"trained on lengths up to {train_length}", "left")
 
 
-def _shade(axes: "Axes", first: float, last: float) -> None:
+def _shade(axes: Axes, first: float, last: float) -> None:
     axes.axvspan(first, last, color="#f1f1ee", zorder=0, lw=0)
 
 
-def _note(axes: "Axes", x: float, text: str, side: str) -> None:
+def _note(axes: Axes, x: float, text: str, side: str) -> None:
     """Words above the axes, beginning or ending at `x`."""
     axes.text(
         x, 1.01, text, ha=side, va="bottom", fontsize=8.5, color="#6b6b6b",
@@ -98,7 +91,7 @@ def _note(axes: "Axes", x: float, text: str, side: str) -> None:
 
 def figure_by_length(
     curves: Mapping[str, Curve], train_length: int, lengths: Sequence[int], ylabel: str, title: str
-) -> "Figure":
+) -> Figure:
     """A whole figure with one set of curves."""
     with house_style():
         figure = new_figure(7.2, 4.3)

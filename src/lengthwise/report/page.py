@@ -42,7 +42,7 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> str:
         f"<br><small>{html.escape(verdict.claim.source)}</small></td>"
         f"<td class=number>{number(verdict.headline.estimate.mean)}</td>"
         f"<td class=number>{_interval(verdict.headline)}</td>"
-        f"<td class=number>{verdict.headline.estimate.count}</td></tr>"
+        f"<td class=number>{_over(verdict.headline)}</td></tr>"
         for verdict in verdicts
     )
     legend = "".join(
@@ -51,14 +51,14 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> str:
     return (
         "<h2>Verdicts</h2><div class=wide><table><thead><tr><th>Verdict</th><th>Claim</th>"
         "<th class=number>Effect</th><th class=number>95&nbsp;% interval</th>"
-        f"<th class=number>Paired seeds</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<th class=number>Over</th></tr></thead><tbody>{rows}</tbody></table></div>"
         f"<p class=note>What the effects are:</p><ul class=note>{legend}</ul>"
     )
 
 
 def _section(section: Section, page_title: str) -> str:
     figures = "".join(_figure(picture) for picture in section.pictures)
-    figures += "".join(_table(table) for table in section.tables)
+    figures += "".join(_table(table) for table in section.tables if table.shown)
     if section.title == page_title:  # the page has opened with its words already
         return figures
     title, introduction = html.escape(section.title), html.escape(section.introduction)
@@ -97,20 +97,21 @@ def _evidence(verdicts: Sequence[Verdict]) -> str:
         f"<tr><td>{html.escape(verdict.claim.name)}</td><td>{html.escape(finding.effect)}</td>"
         f"<td class=number>{number(finding.estimate.mean)}</td>"
         f"<td class=number>{_interval(finding)}</td>"
+        f"<td class=number>{_over(finding)}</td>"
         f"<td class=number>{number(finding.smallest)}</td>"
-        f"<td>{finding.outcome if finding.decides else 'shown beside'}</td></tr>"
+        f"<td>{finding.words}</td></tr>"
         for verdict in verdicts
         for finding in verdict.findings
     )
     return (
         "<h2>All the evidence</h2><div class=wide><table><thead><tr><th>Claim</th><th>Effect</th>"
         "<th class=number>Estimate</th><th class=number>95&nbsp;% interval</th>"
-        "<th class=number>Smallest that matters</th><th>Outcome</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div><p class=note>A number <em>holds</em> if its whole "
-        "interval lies above the smallest effect that matters, <em>fails</em> if it lies below, "
-        "and is <em>undecided</em> otherwise. Intervals are Student's t over paired seeds, or over "
-        "random instances where nothing is trained; where an effect says <em>every</em>, they are "
-        "the smallest and the largest value instead.</p>"
+        "<th class=number>Over</th><th class=number>Smallest that matters</th><th>Outcome</th>"
+        f"</tr></thead><tbody>{rows}</tbody></table></div><p class=note>A number <em>holds</em> "
+        "if its whole interval lies above the smallest effect that matters, <em>fails</em> if it "
+        "lies below, and is <em>undecided</em> otherwise. Intervals are Student's t, or a "
+        "bootstrap where that is said; where an effect says <em>every</em>, they are the smallest "
+        "and the largest value instead.</p>"
     )
 
 
@@ -145,3 +146,7 @@ def _seeds(members: Sequence[dict[str, int]]) -> str:
 
 def _interval(finding: Finding) -> str:
     return f"{number(finding.estimate.low)} to {number(finding.estimate.high)}"
+
+
+def _over(finding: Finding) -> str:
+    return html.escape(f"{finding.estimate.count} {finding.estimate.unit}")

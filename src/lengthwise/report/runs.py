@@ -1,19 +1,15 @@
 """One run's measures, as a table for the terminal and as a figure."""
 
 import math
-from typing import TYPE_CHECKING
 
 import polars
 from rich.table import Table
 
+from lengthwise.claims.readings import alive, diverged, weights_in_words
 from lengthwise.errors import require_name
 from lengthwise.report.lengths import Curve, figure_by_length
 from lengthwise.report.numbers import number
-from lengthwise.report.style import COLOURS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+from lengthwise.report.style import COLOURS, Figure
 
 FEW_WEIGHTS = 5
 """So many fit side by side on a screen of 80 characters, with their powers."""
@@ -32,19 +28,9 @@ def chosen_measure(table: polars.DataFrame, name: str | None) -> str:
 
 
 def by_weights(table: polars.DataFrame, measure: str) -> dict[str, polars.DataFrame]:
-    """One measure of the models that did not diverge, by the weights it was measured with.
-
-    The label of an average holds its powers, unless they differ from model to model.
-    """
-    chosen = table.filter(polars.col("measure") == measure, polars.col("diverged").is_null())
-    found: dict[str, polars.DataFrame] = {}
-    for (kind, ema_power, bias_power), group in chosen.group_by(
-        "weights", "ema_power", "bias_power", maintain_order=True
-    ):
-        powers = [f"{power:g}" for power in (ema_power, bias_power) if power is not None]
-        label = " ".join([{"raw": "raw"}.get(str(kind), str(kind).upper()), *powers])
-        found[label] = group
-    return found
+    """One measure of the models that did not diverge, by the weights it was measured with."""
+    named = alive(table, measure).with_columns(kind=weights_in_words())
+    return {str(kind): group for (kind,), group in named.group_by("kind", maintain_order=True)}
 
 
 def summary_table(table: polars.DataFrame, measure: str, train_length: int) -> Table:
@@ -64,10 +50,9 @@ def summary_table(table: polars.DataFrame, measure: str, train_length: int) -> T
         _rows_of_lengths(summary, means, lengths, train_length)
     else:
         _rows_of_weights(summary, means, lengths, train_length)
-    diverged = table.filter(polars.col("diverged").is_not_null())["model"].n_unique()
     summary.caption = f"trained on lengths up to {train_length}"
-    if diverged:
-        summary.caption += f"; {diverged} diverged models left out"
+    if lost := diverged(table):
+        summary.caption += f"; {lost} diverged models left out"
     return summary
 
 
@@ -109,7 +94,7 @@ def _mean(values: list[float]) -> str:
     return number(sum(values) / len(values)) if values else "-"
 
 
-def plot_run(table: polars.DataFrame, measure: str, train_length: int) -> "Figure":
+def plot_run(table: polars.DataFrame, measure: str, train_length: int) -> Figure:
     """Curves against the length: the raw weights and the first EMA and BEMA."""
     available = by_weights(table, measure)
     first = {label.split()[0]: label for label in reversed(available)}

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:  # names for annotations: matplotlib itself is imported when something is drawn
+    Axes = Figure = object
 
 COLOURS = {
     "blue": "#0072b2",
@@ -45,14 +48,14 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> "Figure":
+def new_figure(width: float, height: float) -> Figure:
     """A figure that belongs to no window, laid out so that nothing is cut off."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure: "Figure", path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format that its name ends in."""
     from lengthwise.errors import require
     from lengthwise.files import write_with
@@ -66,7 +69,7 @@ def save(figure: "Figure", path: Path) -> None:
         write_with(path, lambda temporary: figure.savefig(temporary, format=suffix))
 
 
-def as_svg(figure: "Figure") -> str:
+def as_svg(figure: Figure) -> str:
     """The figure as an `<svg>` element to stand inside a page."""
     import io
 

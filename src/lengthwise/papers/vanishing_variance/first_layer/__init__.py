@@ -1,0 +1,1 @@
+"""The first attention layer of a trained language model."""

@@ -1,0 +1,1 @@
+"""Argmax retrieval and dictionary lookup, by models that read sets."""

@@ -1,0 +1,53 @@
+"""The ablation: LayerNorm against standardization, and against norms the paper does not have."""
+
+from lengthwise.claims import Claim, Experiment, Finding, Results, estimate
+from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import plan as runs
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval import section as shown
+
+
+def evidence(results: Results) -> list[Finding]:
+    """LayerNorm after W_O against every other norm; every norm against the baseline is shown."""
+    return [
+        _finding(results, task, variant, against, read.breaking_lengths(results, task)[0])
+        for task in runs.TASKS
+        for variant, against in (
+            *(
+                (runs.NORM, other)
+                for other in runs.VARIANTS
+                if other not in (runs.NORM, runs.BASELINE)
+            ),
+            *((variant, runs.BASELINE) for variant in runs.VARIANTS if variant != runs.BASELINE),
+        )
+    ]
+
+
+def _finding(results: Results, task: str, variant: str, against: str, length: int) -> Finding:
+    return Finding(
+        f"accuracy by which {runs.VARIANTS[variant].title} is above {runs.VARIANTS[against].title} "
+        f"on {runs.TITLES[task]} at {length} items",
+        estimate(read.differences(results, task, variant, against, "accuracy", length)),
+        read.SMALLEST_GAIN,
+        decides=against != runs.BASELINE,
+    )
+
+
+TABLE_ABLATION = Claim(
+    name="vanishing-variance/table-ablation",
+    sentence="Of all norms after attention, LayerNorm after W_O is the best.",
+    source=f"{ARXIV}, ablation; norms other than LayerNorm and standardization are ours",
+    experiment=Experiment(
+        "retrieval-ablation",
+        lambda scale: runs.plan(runs.ABLATION_SIZES[scale], variants=tuple(runs.VARIANTS)),
+        shown.section("Which norm, and where", list(runs.TASKS)),
+    ),
+    evidence=evidence,
+    drawings=(shown.accuracy_drawing("table-ablation", tuple(runs.TASKS), tuple(runs.VARIANTS)),),
+    tables=lambda results: [
+        table
+        for task in runs.TASKS
+        for table in shown.accuracy_tables(results, task, tuple(runs.VARIANTS), f"ablation-{task}")
+    ],
+    place=100,
+)

@@ -1,0 +1,157 @@
+"""What sections on retrieval have in common: introduction, notes, tables and curves of accuracy."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from lengthwise.claims import Drawing, Results, Section, Table, bootstrap, p_value
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval.plan import BASELINE, TITLES, VARIANTS
+from lengthwise.report.lengths import Curve, draw_by_length
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+
+LINES = {
+    "none": (COLOURS["orange"], "-", "o"),
+    "layernorm": (COLOURS["blue"], "-", "s"),
+    "standardization": (COLOURS["green"], "-", "^"),
+    "rmsnorm": (COLOURS["purple"], "-", "D"),
+    "layernorm-before": (COLOURS["blue"], "--", "s"),
+    "standardization-before": (COLOURS["green"], "--", "^"),
+    "batchnorm": (COLOURS["grey"], "-", "v"),
+}
+
+
+ASKED = {
+    "argmax": "the class of the item with the highest priority (argmax retrieval)",
+    "dictionary": "the value of the key that is asked for (dictionary lookup)",
+}
+
+
+def section(title: str, tasks: Sequence[str]) -> Callable[[Results], Section]:
+    """An experiment's part of a report; the claims bring their own pictures and tables."""
+
+    def write(results: Results) -> Section:
+        recipe = read.recipe_of(results)
+        return Section(
+            title=title,
+            introduction=(
+                "A small model with one attention layer reads a set of items and names "
+                f"{', or '.join(ASKED[task] for task in tasks)}. It is trained on sets of "
+                f"{recipe.shortest} to {recipe.train_length} items and tested on up to "
+                f"{read.lengths(results)[-1]}."
+            ),
+            pictures=[],
+            notes=notes(results),
+        )
+
+    return write
+
+
+def notes(results: Results) -> list[str]:
+    """What a reader must know to judge the numbers."""
+    recipe = read.recipe_of(results)
+    member = next(iter(results.plan.values())).members[0]
+    seeds = len(next(iter(results.plan.values())).members)
+    return [
+        "The tasks, the norm after attention, the lengths and the measures are the paper's; argmax "
+        "retrieval, its width, batch, learning rate, weight decay and training sizes are those of "
+        "arXiv 2410.01104. Keys of the dictionary (random vectors of length 1, width 16), the "
+        "norm's place after W_O, decoupled weight decay, numbers of steps, seeds and test sets, "
+        "and the smallest effects that matter are ours.",
+        f"Ours at scale '{results.scale}': width {recipe.width}, {recipe.steps} steps of "
+        f"{recipe.batch} sets, Adam at {member.learning_rate:g}, {seeds} seeds, up to "
+        f"{recipe.test_inputs} test sets per length (at {recipe.test_lengths[-1]} items "
+        f"{min(recipe.test_inputs, recipe.test_items // recipe.test_lengths[-1])}), the same for "
+        "all models.",
+        "A seed fixes the data, their order and the initial weights that models have in common; "
+        "variants are compared within the seed.",
+        f"A model counts only if its accuracy at {recipe.train_length} items is at least "
+        f"{read.LEAST_ACCURACY}; the baseline breaks where its mean accuracy falls below "
+        f"{read.LEAST_ACCURACY} of that.",
+    ]
+
+
+def accuracy_tables(results: Results, task: str, variants: Sequence[str], name: str) -> list[Table]:
+    """Accuracy by length and variant, and every variant's difference from the baseline."""
+    others = [variant for variant in variants if variant != BASELINE]
+    means, gains = [], []
+    for length in read.lengths(results):
+        accuracies = (
+            list(read.at_length(results, task, variant, "accuracy", length).values())
+            for variant in variants
+        )
+        means.append([str(length), *map(mean_and_deviation, accuracies)])
+        differences = (
+            read.differences(results, task, variant, BASELINE, "accuracy", length)
+            for variant in others
+        )
+        gains.append([str(length), *map(gain, differences)])
+    return [
+        Table(
+            f"{name}-accuracy",
+            f"Accuracy in % on {TITLES[task]} by number of items: mean and standard deviation over "
+            "seeds.",
+            ["items", *(VARIANTS[variant].title for variant in variants)],
+            means,
+        ),
+        Table(
+            f"{name}-gain",
+            f"Difference in accuracy from the baseline on {TITLES[task]}, in points: mean over "
+            "paired seeds, 95 % bootstrap interval, and the p-value of a paired t-test.",
+            ["items", *(VARIANTS[variant].title for variant in others)],
+            gains,
+        ),
+    ]
+
+
+def mean_and_deviation(values: Sequence[float]) -> str:
+    """Parts of one as a cell in %: mean and standard deviation over seeds."""
+    if not values:
+        return "diverged"
+    deviation = np.std(values, ddof=1) if len(values) > 1 else math.nan
+    return f"{100 * np.mean(values):.1f} ± {100 * deviation:.1f}"
+
+
+def gain(values: Sequence[float]) -> str:
+    """Paired differences as a cell in points: mean, bootstrap interval, p-value."""
+    if len(values) < 2:
+        return "too few learned"
+    interval = bootstrap(values)
+    return (
+        f"{100 * interval.mean:+.1f} ({100 * interval.low:+.1f} to {100 * interval.high:+.1f}), "
+        f"p {p_value(values):.2g}"
+    )
+
+
+def accuracy_drawing(name: str, tasks: Sequence[str], variants: Sequence[str]) -> Drawing:
+    """Accuracy against the number of items."""
+    return Drawing(
+        name,
+        lambda results: figure_accuracy(results, tasks, variants),
+        "Accuracy against the number of items, mean over seeds with 95 % bands. Dotted: a guess.",
+        f"Accuracy by number of items on {' and '.join(TITLES[task] for task in tasks)}",
+    )
+
+
+def figure_accuracy(results: Results, tasks: Sequence[str], variants: Sequence[str]) -> Figure:
+    """A panel per task, a line per variant."""
+    recipe = read.recipe_of(results)
+    with house_style():
+        figure = new_figure(5.2 * len(tasks) + 1.4, 4.2)
+        panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
+        for axes, task in zip(panels, tasks, strict=True):
+            curves = {
+                VARIANTS[variant].title: Curve(
+                    read.readings(results, task, variant, "accuracy"), *LINES[variant]
+                )
+                for variant in variants
+            }
+            draw_by_length(axes, curves, recipe.train_length, read.lengths(results), "accuracy")
+            axes.axhline(1 / recipe.classes, ls=":", color=COLOURS["grey"], lw=1.2)
+            axes.set_ylim(0, 1.02)
+            axes.set_title(TITLES[task].capitalize(), pad=20)
+            axes.set_xlabel("number of items")
+        panels[-1].set_ylabel("accuracy" if len(panels) == 1 else "")
+        panels[0].legend(loc="lower left")
+        return figure

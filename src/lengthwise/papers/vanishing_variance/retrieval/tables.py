@@ -1,0 +1,47 @@
+"""The tables of accuracy: does a norm after attention help beyond the training length?"""
+
+from lengthwise.claims import Claim, Experiment, Finding, Results, estimate
+from lengthwise.papers.vanishing_variance import ARXIV
+from lengthwise.papers.vanishing_variance.retrieval import plan as runs
+from lengthwise.papers.vanishing_variance.retrieval import readings as read
+from lengthwise.papers.vanishing_variance.retrieval import section as shown
+
+
+def evidence(results: Results, task: str) -> list[Finding]:
+    """The gain where the baseline breaks and at four times that length."""
+    return [
+        Finding(
+            f"accuracy gained over the baseline by {runs.VARIANTS[variant].title} at {length} "
+            "items",
+            estimate(read.differences(results, task, variant, runs.BASELINE, "accuracy", length)),
+            read.SMALLEST_GAIN,
+            decides=variant == runs.NORM,
+        )
+        for variant in (runs.NORM, runs.STANDARDIZATION)
+        for length in read.breaking_lengths(results, task)
+    ]
+
+
+def _claim(task: str, place: int) -> Claim:
+    return Claim(
+        name=f"vanishing-variance/table-{task}",
+        sentence=(
+            f"LayerNorm right after attention improves accuracy on {runs.TITLES[task]} beyond the "
+            "training lengths."
+        ),
+        source=f"{ARXIV}, table of accuracies",
+        experiment=Experiment(
+            f"retrieval-{task}",
+            lambda scale: runs.plan(runs.MAIN_SIZES[scale], (task,)),
+            shown.section(runs.TITLES[task].capitalize(), [task]),
+            shared_runs=runs.SHARED_RUNS,
+        ),
+        evidence=lambda results: evidence(results, task),
+        drawings=(shown.accuracy_drawing(f"table-{task}", (task,), runs.MAIN),),
+        tables=lambda results: shown.accuracy_tables(results, task, runs.MAIN, task),
+        place=place,
+    )
+
+
+TABLE_ARGMAX = _claim("argmax", 80)
+TABLE_DICTIONARY = _claim("dictionary", 81)

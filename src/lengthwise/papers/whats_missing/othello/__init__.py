@@ -1,0 +1,1 @@
+"""OthelloGPT: trained on short games, tested on whole ones."""

@@ -1,0 +1,1 @@
+"""Remedies on set complement: where a small transformer breaks, and what mends it."""

@@ -1,0 +1,173 @@
+"""The section on remedies: where the model breaks, and what they do."""
+
+import math
+
+import numpy as np
+import polars
+
+from lengthwise.claims import Drawing, Experiment, Results, Section
+from lengthwise.claims.readings import BIAS_POWERS, DEFAULT_BEMA, EMA_POWERS, diverged
+from lengthwise.papers.whats_missing.remedies import readings
+from lengthwise.papers.whats_missing.remedies.plan import plan
+from lengthwise.report.lengths import Curve, draw_by_length
+from lengthwise.report.powers import draw_powers, grid_of_powers
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+
+LINES = {
+    "baseline": ("baseline", "raw", COLOURS["orange"], "-", "o"),
+    "baseline + BEMA": ("baseline", DEFAULT_BEMA, COLOURS["blue"], "-", "s"),
+    "norm after attention": ("norm", "raw", COLOURS["green"], "-", "^"),
+    "norm + BEMA": ("norm", DEFAULT_BEMA, COLOURS["purple"], "-", "D"),
+}
+
+
+def section(results: Results) -> Section:
+    """The experiment's part of a report."""
+    recipe = readings.recipe_of(results)
+    return Section(
+        title="Where a small transformer breaks, and what mends it",
+        introduction=(
+            f"A one-layer transformer learns to name a token it has not seen yet, out of "
+            f"{recipe.vocab}. It is trained on inputs of up to {recipe.train_length} tokens and "
+            f"tested on up to {recipe.vocab - 1}. Attention is a mean, so every token's share "
+            "shrinks as the input grows, and beyond the training length the answer blurs."
+        ),
+        pictures=[drawing.picture(results) for drawing in DRAWINGS],
+        notes=_notes(results),
+    )
+
+
+def figure_remedies(results: Results) -> Figure:
+    """TVD against length: baseline, BEMA, norm and both, with the 2/s theory."""
+    recipe = readings.recipe_of(results)
+    lengths = range(1, recipe.vocab)
+    curves = {
+        label: Curve(readings.curves(results, run, "tvd", kind), colour, dashes, marker)
+        for label, (run, kind, colour, dashes, marker) in LINES.items()
+    }
+    with house_style():
+        figure = new_figure(8.2, 4.8)
+        axes = figure.subplots()
+        draw_by_length(axes, curves, recipe.train_length, lengths, "TVD from the exact answer")
+        axes.plot(
+            lengths, theory(results), "--", color=COLOURS["grey"], lw=1.5,
+            label="2/s theory for the baseline",
+        )  # fmt: skip
+        axes.set_ylim(0, 1)
+        axes.set_title("Answers beyond the training length", pad=20)
+        axes.legend(loc="upper left")
+        return figure
+
+
+def theory(results: Results) -> list[float]:
+    """TVD by length if every displacement were 2C/s, with C read off at the training length."""
+    recipe = readings.recipe_of(results)
+    vocab, strength = recipe.vocab, _strength(results)
+    return [s / (s + (vocab - s) * math.exp(strength / s)) for s in range(1, vocab)]
+
+
+def _strength(results: Results) -> float:
+    """2C: the baseline's displacement at the training length, times that length."""
+    length = readings.recipe_of(results).train_length
+    displacement = readings.curves(results, "baseline", "displacement")
+    at_length = displacement.filter(polars.col("length") == length)
+    return float(np.mean(at_length["value"].to_numpy())) * length
+
+
+def figure_displacement(results: Results) -> Figure:
+    """Displacement against length, with and without the norm, and the 2C/s line."""
+    recipe = readings.recipe_of(results)
+    lengths = range(1, recipe.vocab)
+    curves = {
+        label: Curve(readings.curves(results, run, "displacement"), colour, dashes, marker)
+        for label, (run, kind, colour, dashes, marker) in LINES.items()
+        if kind == "raw"
+    }
+    from matplotlib.ticker import LogLocator
+
+    with house_style():
+        figure = new_figure(8.2, 4.0)
+        axes = figure.subplots()
+        draw_by_length(axes, curves, recipe.train_length, lengths, "displacement (logits)")
+        anchor = _strength(results)
+        axes.plot(
+            lengths, [anchor / s for s in lengths], "--", color=COLOURS["grey"], lw=1.5,
+            label="2C/s through the baseline at the training length",
+        )  # fmt: skip
+        axes.set(xscale="log", yscale="log")
+        shown = [s for s in (1, 2, 3, 4, 6, 8, 10, 12, 15, 20, 30, 40, 60) if s in lengths]
+        axes.set_xticks(shown, labels=[str(s) for s in shown])
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
+        axes.set_title("Why: the displacement shrinks", pad=20)
+        axes.legend(loc="lower left")
+        return figure
+
+
+def figure_powers(results: Results) -> Figure:
+    """Mean TVD beyond the training length for the whole grid of powers."""
+    with house_style():
+        figure = new_figure(8.2, 3.2)
+        for axes, run, title in zip(
+            figure.subplots(1, 2), results.plan, ("Baseline", "Norm after attention"), strict=True
+        ):
+
+            def mean(kind: str, run: str = run) -> float:
+                return float(np.mean(list(readings.beyond(results, run, kind).values())))
+
+            raw, grid = mean("raw"), grid_of_powers(mean, EMA_POWERS, BIAS_POWERS)
+            draw_powers(axes, grid, raw / grid, EMA_POWERS, BIAS_POWERS)
+            axes.set_title(f"{title}: raw weights {raw:.3f}")
+        return figure
+
+
+DRAWINGS = [
+    Drawing(
+        "remedies",
+        figure_remedies,
+        "Total variation distance between the model's answer and the exact one (0 is perfect), "
+        "mean over seeds with 95 % bands. Dashed: what the 2/s law leaves of the baseline's "
+        "displacement at the training length, if all seen tokens shared it equally: "
+        "s / (s + (v - s) exp(2C/s)).",
+        "TVD against input length for baseline, BEMA, norm, and norm with BEMA",
+    ),
+    Drawing(
+        "displacement",
+        figure_displacement,
+        "How far the logits of seen tokens lie below those of unseen ones. Without a norm the fall "
+        "is the theorem's 2C/s, a straight line here.",
+        "Displacement against input length on logarithmic axes",
+    ),
+    Drawing(
+        "powers",
+        figure_powers,
+        "Mean TVD beyond the training length for every pair of powers, all read out of the same "
+        "runs. 'EMA' is the average without bias correction.",
+        "Heat maps of TVD by EMA power and bias power",
+    ),
+]
+
+
+def _notes(results: Results) -> list[str]:
+    recipe = readings.recipe_of(results)
+    member = results.plan["baseline"].members[0]
+    return [
+        "The task, the model's form, TVD, the 2/s law, BEMA and its default powers are the "
+        "papers'. The paper gives no sizes, optimizer, batch, steps or numbers of seeds: all of "
+        "these are ours.",
+        f"Ours at scale '{results.scale}': vocabulary {recipe.vocab}, training length "
+        f"{recipe.train_length}, width {recipe.vocab - 1 + recipe.extra}, {recipe.steps} steps of "
+        f"{recipe.batch} inputs, AdamW at {member.learning_rate:g} with betas {member.beta1:g} and "
+        f"{member.beta2:g}, clipping at {member.clip:g}, loss on the {member.loss} token.",
+        "A seed fixes the data, their order and the initial weights of all models that bear it; "
+        "models with and without the norm, raw and averaged, are compared within the seed.",
+        f"Lengths with at most {recipe.test_inputs} inputs are measured on all of them, longer "
+        f"ones on {recipe.test_inputs} drawn inputs, the same for every model.",
+        "Models that diverged: "
+        + ", ".join(f"{diverged(one)} of the {label} run" for label, one in results.tables.items())
+        + "; they are left out.",
+    ]
+
+
+REMEDIES = Experiment("set-complement-remedies", plan, section)

@@ -1,0 +1,1 @@
+"""A random search of small transformers on set complement."""

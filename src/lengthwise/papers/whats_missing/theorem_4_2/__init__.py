@@ -1,0 +1,1 @@
+"""Theorem 4.2: models that are written down, and their worst cases."""
