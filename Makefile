@@ -18,7 +18,7 @@ test: $(VENV)/.all
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: $(VENV)/.all
-	$(BIN)/python -m pytest -m slow
+	LENGTHWISE_HYPOTHESIS=random $(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check .

@@ -1,0 +1,77 @@
+"""Small tasks of kinds that the package has not: lengths from 3 on, one answer at the end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from lengthwise.randomness import bits
+from lengthwise.tasks import IGNORE_INDEX, Batch, TokenTask, task
+
+LONGEST = 7
+
+
+def binary_words(key: Tensor, length: int, count: int) -> Tensor:
+    """Words of 0 and 1, `(*key, count, length)`; a shorter draw is the beginning of a longer."""
+    words = bits(key, count * LONGEST).unflatten(-1, (count, LONGEST))
+    return (words[..., :length] & 1).long()
+
+
+@task("parity-at-the-end")
+@dataclass(frozen=True)
+class Parity(TokenTask):
+    """Whether a word has an odd number of ones; asked once, at the end."""
+
+    defaults: ClassVar[Mapping[str, Any]] = {"model": "gpt", "max_train_length": 5}
+
+    first: int = 3
+
+    @property
+    def classes(self) -> int:
+        return 2
+
+    @property
+    def lengths(self) -> range:
+        return range(self.first, LONGEST + 1)
+
+    def draw(self, key: Tensor, length: int, count: int) -> Batch:
+        words = binary_words(key, length, count)
+        return Batch(words, words.sum(-1) % 2)
+
+    def targets(self, inputs: Tensor) -> Tensor:
+        return functional.one_hot(inputs.sum(-1) % 2, 2).float()
+
+
+@task("parity-of-prefixes")
+@dataclass(frozen=True)
+class PrefixParity(Parity):
+    """The same, asked after every prefix that is long enough."""
+
+    prefixes = True
+
+    def draw(self, key: Tensor, length: int, count: int) -> Batch:
+        words = binary_words(key, length, count)
+        asked = torch.arange(1, length + 1) >= self.first
+        return Batch(words, (words.cumsum(-1) % 2).where(asked, IGNORE_INDEX))
+
+    def targets(self, inputs: Tensor) -> Tensor:
+        asked = torch.arange(1, inputs.shape[-1] + 1) >= self.first
+        return functional.one_hot(inputs.cumsum(-1) % 2, 2).float() * asked.unsqueeze(-1)
+
+
+@task("parity-places")
+@dataclass(frozen=True)
+class PlacesParity(Parity):
+    """Asked at the last two places only; prefixes of an input are no inputs."""
+
+    def draw(self, key: Tensor, length: int, count: int) -> Batch:
+        words = binary_words(key, length, count)
+        asked = torch.arange(length) >= length - 2
+        return Batch(words, (words.cumsum(-1) % 2).where(asked, IGNORE_INDEX))
+
+    def targets(self, inputs: Tensor) -> Tensor:
+        asked = torch.arange(inputs.shape[-1]) >= inputs.shape[-1] - 2
+        return functional.one_hot(inputs.cumsum(-1) % 2, 2).float() * asked.unsqueeze(-1)
