@@ -5,20 +5,76 @@ from hypothesis import strategies as st
 from torch import nn
 
 from lengthwise.errors import InputError
-from lengthwise.remedies import NORMS
-from lengthwise.remedies.norms import BatchNorm, PerHeadNorm
+from lengthwise.models import GPT, Attention, SetReader
+from lengthwise.models.gpt import Size
+from lengthwise.registry import REMEDIES
+from lengthwise.remedies import Keys, Shape
+from lengthwise.remedies.norms import FleetBatchNorm, LayerNorm, Norm
+
+SHAPE = Shape(
+    width=8, heads=2, head_width=3, value_width=12, layer=0, max_length=9, max_train_length=9
+)
+NORMS = [name for name in REMEDIES.names() if issubclass(REMEDIES.get(name), Norm)]
+
+
+def made(name: str, place: str, shape: Shape = SHAPE) -> Norm:
+    return REMEDIES.get(name)(shape, place=place).double()
+
+
+def test_there_are_norms() -> None:
+    assert len(NORMS) >= 5
 
 
 @pytest.mark.parametrize("name", NORMS)
-@pytest.mark.parametrize("shape", [(3, 8), (2, 3, 8), (2, 1, 3, 8)])
-def test_a_norm_keeps_the_shape(name: str, shape: tuple[int, ...]) -> None:
-    assert NORMS[name](8, 2)(torch.randn(shape)).shape == shape
+def test_a_norm_stands_before_or_after_the_output_projection(name: str) -> None:
+    """It is as wide as what it norms, and attention calls it there and nowhere else."""
+    for place in ("before", "after"):
+        if (name, place) == ("layernorm-per-head", "after"):
+            continue
+        torch.manual_seed(1)
+        norm = made(name, place)
+        torch.manual_seed(1)
+        attention = Attention(8, heads=2, key_width=6, value_width=12, remedies=[norm]).double()
+        torch.manual_seed(1)
+        plain = Attention(8, heads=2, key_width=6, value_width=12).double()
+        x, read = torch.randn(4, 5, 8).double(), Keys(torch.zeros(5, 5).double())
+        scores = plain.scores(plain.products(x, x, read), read)
+        mixed = plain.weights(scores, read) @ plain.value(x).unflatten(-1, (2, 6)).transpose(-2, -3)
+        rows = mixed.transpose(-2, -3).flatten(-2)
+        if place == "before":
+            expected = plain.output(norm.norm(rows))
+        else:
+            expected = norm.norm(plain.output(rows))
+        torch.testing.assert_close(attention(x, x, read), expected)
+
+
+@pytest.mark.parametrize("model", [GPT, SetReader])
+def test_heads_are_mixed_after_the_output_projection(model: type[nn.Module]) -> None:
+    remedies = ("layernorm-per-head:place=after",)
+    with pytest.raises(InputError, match="layernorm-per-head:place = 'after': expected before"):
+        if model is GPT:
+            GPT(7, 9, Size(1, 2, 8), remedies=remedies)
+        else:
+            SetReader(3, 2, 4, width=8, heads=2, remedies=remedies)
+
+
+def test_a_norm_of_ones_own_may_have_other_hooks() -> None:
+    class Biased(LayerNorm):
+        name = "biased"
+
+        def scores(self, scores: torch.Tensor, read: Keys) -> torch.Tensor:
+            return scores * 3
+
+    attention = Attention(8, heads=2, remedies=[Biased(SHAPE._replace(value_width=8))]).double()
+    assert attention.acts("scores")
+    assert attention.acts("output")
+    assert not attention.acts("mixed", "weights")
 
 
 @given(st.integers(2, 20), st.integers(1, 6), st.integers(0, 100))
 def test_batch_norm_is_that_of_torch(batch: int, width: int, seed: int) -> None:
     torch.manual_seed(seed)
-    ours, theirs = BatchNorm(width).double(), nn.BatchNorm1d(width).double()
+    ours, theirs = FleetBatchNorm(width).double(), nn.BatchNorm1d(width).double()
     weight, bias = torch.randn(2, width).double()
     for norm in (ours, theirs):
         with torch.no_grad():
@@ -42,33 +98,32 @@ def test_batch_norm_is_that_of_torch(batch: int, width: int, seed: int) -> None:
 
 def test_batch_norm_needs_a_batch() -> None:
     with pytest.raises(InputError, match="batch = 1: expected at least 2"):
-        BatchNorm(4)(torch.randn(1, 4))
-    BatchNorm(4).eval()(torch.randn(1, 4))
+        FleetBatchNorm(4)(torch.randn(1, 4))
+    FleetBatchNorm(4).eval()(torch.randn(1, 4))
 
 
 @given(st.sampled_from([1, 2, 4]), st.integers(0, 100))
 def test_per_head_norm_treats_every_head_alone(heads: int, seed: int) -> None:
     torch.manual_seed(seed)
-    norm = PerHeadNorm(8, heads).double()
-    values = torch.randn(5, 3, 8).double() * torch.arange(1, 9)
-    by_head = values.unflatten(-1, (heads, -1))
-    expected = nn.functional.layer_norm(by_head, by_head.shape[-1:]).flatten(-2)
-    torch.testing.assert_close(norm(values), expected)
+    norm = made("layernorm-per-head", "before", SHAPE._replace(heads=heads, value_width=8))
+    values = (torch.randn(5, 3, 8).double() * torch.arange(1, 9)).unflatten(-1, (heads, -1))
+    expected = nn.functional.layer_norm(values, values.shape[-1:])
+    torch.testing.assert_close(norm.mixed(values), expected)
     changed = values.clone()
-    changed[..., : 8 // heads] += torch.randn(8 // heads).double()
-    torch.testing.assert_close(norm(changed)[..., 8 // heads :], expected[..., 8 // heads :])
+    changed[..., 0, :] += torch.randn(8 // heads).double()
+    torch.testing.assert_close(norm.mixed(changed)[..., 1:, :], expected[..., 1:, :])
 
 
 def test_what_each_norm_fixes_and_learns() -> None:
     values = (torch.randn(50, 8) * 5 + 3).double()
-    outputs = {name: make(8, 2).double()(values) for name, make in NORMS.items()}
-    assert torch.equal(outputs["none"], values)
+    outputs = {name: made(name, "after").output(values) for name in NORMS if "head" not in name}
     ones = torch.ones(50).double()
     for name in ("layernorm", "standardization"):
         torch.testing.assert_close(outputs[name].mean(-1), 0 * ones)
         torch.testing.assert_close(outputs[name].var(-1, unbiased=False), ones, atol=1e-4, rtol=0)
     torch.testing.assert_close(outputs["rmsnorm"].square().mean(-1), ones, atol=1e-4, rtol=0)
-    learned = {name: {n for n, _ in make(8, 2).named_parameters()} for name, make in NORMS.items()}
-    assert learned["standardization"] == learned["none"] == set()
-    assert learned["layernorm"] == learned["batchnorm"] == {"weight", "bias"}
-    assert learned["rmsnorm"] == {"weight"}
+    torch.testing.assert_close(outputs["batchnorm"].mean(0), 0 * ones[:8])
+    learned = {name: {n for n, _ in made(name, "before").named_parameters()} for name in NORMS}
+    assert learned["standardization"] == set()
+    assert learned["layernorm"] == learned["batchnorm"] == {"norm.weight", "norm.bias"}
+    assert learned["rmsnorm"] == {"norm.weight"}

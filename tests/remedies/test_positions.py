@@ -7,43 +7,51 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from lengthwise.errors import InputError
-from lengthwise.models import GPT
+from lengthwise.models import GPT, GPTModel, MinimalTransformer
 from lengthwise.models.gpt import Size
-from lengthwise.remedies.positions import (
-    ADDED,
-    LearnedPositions,
-    OffsetPositions,
-    RotaryPositions,
-    SinusoidalPositions,
-)
-from lengthwise.runs import OthelloRecipe
+from lengthwise.registry import REMEDIES
+from lengthwise.remedies import Keys, Shape
+from lengthwise.remedies.learned import Learned, Offset
+from lengthwise.remedies.rotary import Rotary, turned
+from lengthwise.remedies.sinusoidal import Sinusoidal
+from lengthwise.runs import recipe_for
 from lengthwise.runs.table import all_weights
-from lengthwise.training import Fleet, Hyperparameters
+from lengthwise.tasks import Othello, Tokens
+from lengthwise.testing._shared import shaken
+from lengthwise.training import Hyperparameters
 
-MOVES = 6
-"""Moves seen in training: positions 0 to MOVES - 2 are read."""
+LENGTH = 5
+"""Tokens seen in training: positions 0 to LENGTH - 1 are read."""
+
+POSITIONAL = [name for name in REMEDIES.names() if REMEDIES.get(name).positional]
+
+
+def shape(max_length: int, width: int, tracks: int = 1) -> Shape:
+    return Shape(
+        width=width, heads=1, head_width=width, value_width=width, layer=0, max_length=max_length,
+        max_train_length=max_length, tracks=tracks,
+    )  # fmt: skip
 
 
 def trained_vectors(positions: str) -> tuple[Tensor, list[tuple[str, Tensor]]]:
     """Position vectors at the start, and after training: raw, and as EMAs and BEMAs have them."""
-    recipe = OthelloRecipe(
-        board=4, train_moves=MOVES, size="tiny", layers=1, width=16, positions=positions,
-        batch=16, accumulate=2, steps=20,
-    )  # fmt: skip
-    members = [
+    model = GPTModel(layers=1, heads=4, width=16, remedies=(positions,))
+    recipe = recipe_for(
+        Othello(4), model, max_train_length=LENGTH, batch=16, accumulate=2, steps=20
+    )
+    every = [
         Hyperparameters(
-            seed=seed, weight_decay=1.0, learning_rate=1e-2, dropout_embedding=0.1,
+            seed=seed, weight_decay=1.0, learning_rate=1e-2, embed_dropout=0.1,
             ema_powers=(0.3, 0.9), bias_powers=(0.0, 0.4),
         )
         for seed in range(2)
     ]  # fmt: skip
-    trainer = recipe.trainer(members)
-    start = trainer.fleet.views()["positions.vectors"].clone()
-    for _ in range(recipe.steps):
-        trainer.advance()
+    trainer = recipe.trainer(every)
+    start = trainer.fleet.views()["remedies.0.vectors"].clone()
+    trainer.run()
     ends = [
-        (weights.kind, trainer.fleet.views(weights.values)["positions.vectors"])
-        for weights in all_weights(trainer, members)
+        (weights.kind, trainer.fleet.views(weights.values)["remedies.0.vectors"])
+        for weights in all_weights(trainer)
     ]
     assert [kind for kind, _ in ends] == ["raw", "ema", "bema", "bema", "ema", "bema", "bema"]
     return start, ends
@@ -52,8 +60,8 @@ def trained_vectors(positions: str) -> tuple[Tensor, list[tuple[str, Tensor]]]:
 def test_learned_vectors_out_of_reach_stay_bit_for_bit_what_they_were() -> None:
     start, ends = trained_vectors("learned")
     for kind, end in ends:
-        assert torch.equal(end[:, MOVES - 1 :], start[:, MOVES - 1 :]), kind
-        moved = (end[:, : MOVES - 1] - start[:, : MOVES - 1]).abs().amax(-1)
+        assert torch.equal(end[:, LENGTH:], start[:, LENGTH:]), kind
+        moved = (end[:, :LENGTH] - start[:, :LENGTH]).abs().amax(-1)
         assert (moved > 1e-3).all(), kind
 
 
@@ -63,68 +71,69 @@ def test_with_offsets_all_vectors_are_trained() -> None:
         assert ((end - start).abs().amax(-1) > 1e-3).all(), kind
 
 
-@pytest.mark.parametrize("positions", ["none", "sinusoidal", "rotary"])
-def test_what_learns_no_vectors_reads_any_length(positions: str) -> None:
-    torch.manual_seed(0)
-    model = GPT(7, 5, Size(2, 2, 8), positions=positions).double().eval()
-    assert not [name for name, _ in model.named_parameters() if "positions" in name]
-    tokens = torch.randint(7, (3, 200))
-    logits = model(tokens)
-    assert logits.isfinite().all()
-    torch.testing.assert_close(logits[:, :5], model(tokens[:, :5]))
-
-
 @pytest.mark.parametrize("positions", ["learned", "offset"])
 @pytest.mark.parametrize("training", [True, False])
 def test_there_is_no_vector_beyond_the_last(positions: str, training: bool) -> None:
-    model = GPT(7, 5, Size(1, 2, 8), positions=positions).train(training)
+    model = GPT(7, 5, Size(1, 2, 8), remedies=(positions,)).train(training)
     assert model(torch.zeros(2, 5, dtype=torch.int64)).shape == (2, 5, 7)
     with pytest.raises(InputError, match=r"^length = 6: expected at most 5, .*$"):
         model(torch.zeros(2, 6, dtype=torch.int64))
 
 
+@pytest.mark.parametrize("positions", ["learned", "offset"])
+def test_ids_decide_which_vector_is_added(positions: str) -> None:
+    added = REMEDIES.get(positions)(shape(11, 3)).eval()
+    hidden, ids = torch.randn(2, 4, 3), torch.tensor([[3, 1, 1, 10], [0, 0, 7, 2]])
+    assert torch.equal(added.embedded(hidden, ids), hidden + added.vectors[ids])
+
+
+def test_every_track_has_vectors_of_its_own() -> None:
+    learned = Learned(shape(11, 3, tracks=2))
+    assert learned.vectors.shape == (2, 11, 3)
+    hidden, ids = torch.randn(2, 4, 3), torch.randint(11, (2, 4, 2))
+    expected = hidden + learned.vectors[0][ids[..., 0]] + learned.vectors[1][ids[..., 1]]
+    torch.testing.assert_close(learned.embedded(hidden, ids), expected)
+
+
 @given(st.integers(0, 1000), st.integers(0, 300), st.sampled_from([2, 6, 16]))
 def test_rotary_scores_depend_on_distances_only(seed: int, shift: int, width: int) -> None:
     torch.manual_seed(seed)
-    rotary = RotaryPositions(width)
+    rotary = Rotary(shape(9, width))
     queries, keys = torch.randn(2, 3, 9, width, dtype=torch.float64)
     ids = torch.randint(0, 50, (9,))
 
-    def scores(query_ids: Tensor | None, key_ids: Tensor | None) -> Tensor:
-        turned, others = rotary(queries, keys, query_ids, key_ids)
-        return turned @ others.transpose(-1, -2)
+    def scores(query_ids: Tensor, key_ids: Tensor) -> Tensor:
+        read = Keys(torch.zeros(()), query_ids, key_ids)
+        first, second = rotary.queries_keys(queries, keys, read)
+        return first @ second.mT
 
-    torch.testing.assert_close(
-        scores(ids, ids), scores(ids + shift, ids + shift), rtol=1e-3, atol=1e-3
-    )
+    moved = scores(ids + shift, ids + shift)
+    torch.testing.assert_close(scores(ids, ids), moved, rtol=1e-3, atol=1e-3)
     counted = torch.arange(9)
-    torch.testing.assert_close(scores(None, None), scores(counted, counted))
-    farther = (scores(counted, counted + 1) - scores(None, None)).abs().amax()
+    farther = (scores(counted, counted + 1) - scores(counted, counted)).abs().amax()
     assert farther > 1e-3, "distances do matter"
-    torch.testing.assert_close(
-        rotary(queries, keys, ids, ids)[0].norm(dim=-1), queries.norm(dim=-1)
-    )
+    torch.testing.assert_close(turned(queries, ids).norm(dim=-1), queries.norm(dim=-1))
 
 
-def begins(positions: OffsetPositions, count: int, length: int) -> Tensor:
+def begins(offset: Offset, count: int, length: int) -> Tensor:
     """Where so many sequences begin, and a check that the rest follow one by one."""
     with torch.no_grad():
-        positions.vectors.copy_(torch.arange(positions.most).unsqueeze(-1))
-        ids = positions(torch.zeros(count, length, 1)).squeeze(-1)
+        offset.vectors.copy_(torch.arange(offset.max_length).unsqueeze(-1))
+        ids = offset.embedded(torch.zeros(count, length, 1), torch.arange(length)).squeeze(-1)
     assert torch.equal(ids, ids[:, :1] + torch.arange(length))
     return ids[:, 0].to(torch.int64)
 
 
 def test_offsets_are_equally_likely_and_as_far_as_the_length_allows() -> None:
     torch.manual_seed(1)
-    observed = torch.bincount(begins(OffsetPositions(11, 1), 7000, 5), minlength=11)
+    observed = torch.bincount(begins(Offset(shape(11, 1)), 7000, 5), minlength=11)
     assert (observed[7:] == 0).all()
     # Chi-squared with 6 degrees of freedom: 28 has a chance of 1e-4.
     assert ((observed[:7] - 1000) ** 2 / 1000).sum() < 28
 
 
 def test_offsets_are_addressed() -> None:
-    first, second, other = (OffsetPositions(11, 1) for _ in range(3))
+    first, second, other = (Offset(shape(11, 1)) for _ in range(3))
     second.load_state_dict(first.state_dict())
     drawn = [begins(first, 20, 4) for _ in range(3)]
     assert not torch.equal(drawn[0], drawn[1]), "every pass has offsets of its own"
@@ -135,34 +144,35 @@ def test_offsets_are_addressed() -> None:
     assert torch.equal(begins(second, 9, 4), drawn[1][:9]), "a sequence's own place decides"
 
 
-def test_offsets_are_the_same_in_a_fleet() -> None:
-    models = [OffsetPositions(11, 1) for _ in range(3)]
-    fleet = Fleet(models)
-    for _ in range(3):
-        together = fleet.forward(torch.zeros(3, 8, 4, 1))
-        for index, model in enumerate(models):
-            assert torch.equal(together[index], model(torch.zeros(8, 4, 1)))
-
-
 def test_outside_training_numbers_begin_at_0() -> None:
-    offset, learned = OffsetPositions(11, 3).eval(), LearnedPositions(11, 3)
+    offset, learned = Offset(shape(11, 3)).eval(), Learned(shape(11, 3))
     learned.load_state_dict({"vectors": offset.vectors.detach()})
-    hidden = torch.randn(4, 6, 3)
-    assert torch.equal(offset(hidden), learned(hidden))
-    assert torch.equal(offset(hidden), hidden + offset.vectors[:6])
+    hidden, ids = torch.randn(4, 6, 3), torch.arange(6)
+    assert torch.equal(offset.embedded(hidden, ids), learned.embedded(hidden, ids))
+    assert torch.equal(offset.embedded(hidden, ids), hidden + offset.vectors[:6])
     assert int(offset.step) == 0, "only training counts"
 
 
+def test_given_ids_are_moved_as_a_whole_and_stay_within_the_table() -> None:
+    torch.manual_seed(3)
+    offset = Offset(shape(11, 1))
+    with torch.no_grad():
+        offset.vectors.copy_(torch.arange(11).unsqueeze(-1))
+    ids = torch.tensor([[4, 0, 2], [1, 9, 9]]).repeat(500, 1)
+    moved = offset.embedded(torch.zeros(1000, 3, 1), ids).squeeze(-1).to(torch.int64)
+    by = moved - ids
+    assert (by == by[:, :1]).all()
+    assert set(by[::2, 0].tolist()) == set(range(7))
+    assert set(by[1::2, 0].tolist()) == {0, 1}
+
+
 def test_full_length_leaves_no_room_for_an_offset() -> None:
-    assert (begins(OffsetPositions(6, 1), 50, 6) == 0).all()
+    assert (begins(Offset(shape(6, 1)), 50, 6) == 0).all()
 
 
 def last_logits(positions: str, layers: int, order: list[int]) -> tuple[Tensor, Tensor]:
     torch.manual_seed(2)
-    model = GPT(9, 6, Size(layers, 2, 8), positions=positions).double().eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.3 * torch.randn_like(parameter)
+    model = shaken(GPT(9, 6, Size(layers, 2, 8), remedies=(positions,)).double()).eval()
     tokens = torch.stack([torch.randperm(9)[:6] for _ in range(4)])
     return model(tokens)[:, -1], model(tokens[:, [*order, 5]])[:, -1]
 
@@ -174,17 +184,31 @@ def test_one_layer_without_positions_cannot_tell_the_order_of_what_it_read(
     torch.testing.assert_close(*last_logits("none", 1, order), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("positions", "layers"), [*((kind, 1) for kind in ADDED if kind != "none"), ("none", 2)]
-)
+@pytest.mark.parametrize(("positions", "layers"), [*((one, 1) for one in POSITIONAL), ("none", 2)])
 def test_everything_else_can(positions: str, layers: int) -> None:
     # Two layers need no positions for it: the mask shows the first of them how much came before.
     logits, reversed_logits = last_logits(positions, layers, [4, 3, 2, 1, 0])
-    assert ((logits - reversed_logits).abs().amax(-1) > 1e-4).all()
+    assert ((logits - reversed_logits).abs().amax(-1) > 1e-5).all()
+
+
+@pytest.mark.parametrize("positions", POSITIONAL)
+def test_the_minimal_transformer_does_not_leave_positions_out(positions: str) -> None:
+    torch.manual_seed(4)
+    model = MinimalTransformer(7, 2, key_width=4, remedies=(positions,), max_length=12)
+    model = shaken(model.double()).eval()
+    tokens = torch.stack([torch.randperm(7)[:6] for _ in range(4)])
+    logits = model(tokens)
+    torch.testing.assert_close(logits, model._read_sequence(Tokens(tokens)), rtol=1e-9, atol=1e-9)
+    order = [4, 3, 2, 1, 0, 5]
+    assert (logits[:, -1] - model(tokens[:, order])[:, -1]).abs().max() > 1e-4
+    explicit = Tokens(tokens, torch.arange(6).expand(4, 6))
+    torch.testing.assert_close(logits, model(explicit), rtol=1e-9, atol=1e-9)
+    farther = Tokens(tokens, 2 * torch.arange(6).expand(4, 6))
+    assert (logits - model(farther)).abs().max() > 1e-4, "given ids are read"
 
 
 def test_sinusoids_are_as_large_as_learned_vectors_and_all_different() -> None:
-    waves = SinusoidalPositions(8)(torch.zeros(1, 60, 8))[0]
+    waves = Sinusoidal(shape(60, 8)).embedded(torch.zeros(1, 60, 8), torch.arange(60))[0]
     torch.testing.assert_close(waves.square().mean(-1).sqrt(), torch.full((60,), 0.02))
     distances = torch.cdist(waves, waves) + torch.eye(60)
     assert (distances > 1e-3).all()
@@ -200,8 +224,7 @@ def test_half_precision_does_not_round_the_angles() -> None:
     torch.manual_seed(0)
     rows = torch.randn(60, 16).bfloat16()
     ids = torch.arange(0, 6000, 100)
-    turned, _ = RotaryPositions(16)(rows, rows, ids, ids)
-    exact, _ = RotaryPositions(16)(rows.double(), rows.double(), ids, ids)
-    assert turned.dtype == torch.bfloat16
+    exact = turned(rows.double(), ids)
+    assert turned(rows, ids).dtype == torch.bfloat16
     # Each of two products and their sum is rounded to eight bits.
-    assert (turned.double() - exact).abs().max() < 4 * 2**-8 * exact.abs().max()
+    assert (turned(rows, ids).double() - exact).abs().max() < 4 * 2**-8 * exact.abs().max()

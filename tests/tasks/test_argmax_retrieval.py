@@ -1,20 +1,15 @@
 import pytest
 import torch
-from conformance.task import SetTaskConformance
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lengthwise.errors import InputError
-from lengthwise.tasks import ArgmaxRetrieval, Question
+from lengthwise.tasks import ArgmaxRetrieval, SetInput
 
 
-class TestConformance(SetTaskConformance):
-    tasks = (ArgmaxRetrieval(), ArgmaxRetrieval(classes=2))
-
-
-def set_of(*items: tuple[float, int], classes: int = 4) -> Question:
+def set_of(*items: tuple[float, int], classes: int = 4) -> SetInput:
     rows = [[priority, *(float(label == c) for c in range(classes))] for priority, label in items]
-    return Question(torch.tensor([rows]), torch.tensor([[0.5]]))
+    return SetInput(torch.tensor([rows]), torch.tensor([[0.5]]))
 
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 3)), min_size=1, max_size=9))
@@ -26,9 +21,9 @@ def test_the_target_is_shared_by_the_highest(items: list[tuple[float, int]]) -> 
 
 def test_the_query_says_nothing() -> None:
     task = ArgmaxRetrieval(4)
-    question = set_of((0.1, 2), (0.9, 3))
-    other = Question(question.items, question.query + 0.3)
-    assert torch.equal(task.targets(question), task.targets(other))
+    inputs = set_of((0.1, 2), (0.9, 3))
+    other = SetInput(inputs.items, inputs.query + 0.3)
+    assert torch.equal(task.targets(inputs), task.targets(other))
 
 
 def test_priorities_and_queries_are_uniform_and_unrelated() -> None:

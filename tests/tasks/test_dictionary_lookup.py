@@ -1,18 +1,8 @@
 import pytest
 import torch
-from conformance.task import SetTaskConformance
 
 from lengthwise.errors import InputError
-from lengthwise.tasks import DictionaryLookup, Question
-
-
-class TestConformance(SetTaskConformance):
-    tasks = (
-        DictionaryLookup(),
-        DictionaryLookup(classes=3, keys="symbols", symbols=30, key_width=8),
-        DictionaryLookup(classes=4, keys="repeating", symbols=7, key_width=4),
-    )
-
+from lengthwise.tasks import DictionaryLookup, SetInput
 
 KINDS = ("vectors", "symbols", "repeating")
 
@@ -70,7 +60,7 @@ def test_the_target_is_the_value_of_the_query() -> None:
     task = DictionaryLookup(classes=3, key_width=4)
     items = torch.tensor([[[1.0, 0, 0, 0, 0, 0, 1], [0, 1, 0, 0, 1, 0, 0]]])
     for query, answer in (([1.0, 0, 0, 0], 2), ([0.0, 1, 0, 0], 0)):
-        assert task.targets(Question(items, torch.tensor([query])))[0, answer] == 1
+        assert task.targets(SetInput(items, torch.tensor([query])))[0, answer] == 1
 
 
 def test_more_items_than_distinct_keys() -> None:
@@ -83,7 +73,7 @@ def test_more_items_than_distinct_keys() -> None:
 @pytest.mark.parametrize("keys", KINDS)
 def test_zero_items(keys: str) -> None:
     task = DictionaryLookup(keys=keys)  # type: ignore[arg-type]
-    for draw in (task.draw, task.draw_questions):
+    for draw in (task.draw, task.draw_lookups):
         with pytest.raises(InputError, match="length = 0: expected"):
             draw(torch.tensor(0), 0, 1)
     with pytest.raises(InputError, match="length = 0: expected"):

@@ -3,26 +3,23 @@
 import numpy
 import pytest
 import torch
-from conformance.task import SequenceTaskConformance
 from othello import reference
-from torch import Tensor
 
 from lengthwise.errors import InputError
+from lengthwise.models import GPTModel
 from lengthwise.othello import held_out
-from lengthwise.runs import OthelloRecipe
-from lengthwise.tasks import NO_ANSWER, Batch, Othello
+from lengthwise.runs import recipe_for
+from lengthwise.tasks import IGNORE_INDEX, Batch, Othello
 from lengthwise.training import Hyperparameters
 
 NO_MOVE = 255
 
 
-class TestConformance(SequenceTaskConformance):
-    tasks = (Othello(4), Othello(6), Othello(8), Othello(6, split="held-out"))
-
-
-def whole_games(task: Othello, batch: Batch[Tensor]) -> numpy.ndarray:
+def whole_games(task: Othello, batch: Batch) -> numpy.ndarray:
     """All moves of games that were drawn in full length, as squares."""
-    last = batch.drawn[..., -1:].masked_fill(batch.drawn[..., -1:] == NO_ANSWER, task.classes - 1)
+    last = batch.labels[..., -1:].masked_fill(
+        batch.labels[..., -1:] == IGNORE_INDEX, task.classes - 1
+    )
     return task.squares(torch.cat([batch.inputs, last], -1))
 
 
@@ -51,8 +48,8 @@ def test_targets_are_what_the_rules_allow(size: int, count: int, split: str) -> 
     targets = task.targets(batch.inputs)
     assert (targets[..., -1] == 0).all(), "padding is never right"
     ends = passes = 0
-    for game, target, drawn in zip(
-        whole_games(task, batch), targets.numpy(), batch.drawn, strict=True
+    for game, target, labels in zip(
+        whole_games(task, batch), targets.numpy(), batch.labels, strict=True
     ):
         moves = [int(move) for move in game if move != NO_MOVE]
         assert (game[len(moves) :] == NO_MOVE).all()
@@ -64,7 +61,7 @@ def test_targets_are_what_the_rules_allow(size: int, count: int, split: str) -> 
             squares = task.squares(torch.from_numpy(row).nonzero().flatten())
             assert set(squares.tolist()) == legal
             assert all(abs(mass - 1 / len(legal)) < 1e-6 for mass in row[row > 0])
-            assert (int(drawn[place]) == NO_ANSWER) == (not legal)
+            assert (int(labels[place]) == IGNORE_INDEX) == (not legal)
     assert passes > 0, "the games must have passes"
     assert ends > 0 or size == 8, "and ends before the board is full"
 
@@ -82,7 +79,8 @@ def test_training_never_holds_a_held_out_game_and_tests_nothing_else(size: int) 
 
 @pytest.mark.parametrize("moves", [5, 12])
 def test_what_a_trainer_reads_are_the_first_moves_of_training_games(moves: int) -> None:
-    recipe = OthelloRecipe(board=4, train_moves=moves, size="tiny", layers=1, batch=300, steps=40)
+    model = GPTModel(layers=1, heads=2, width=8)
+    recipe = recipe_for(Othello(4), model, max_train_length=moves - 1, batch=300, steps=40)
     trainer = recipe.trainer([Hyperparameters(seed=seed) for seed in range(2)])
     assert trainer.task == Othello(4, split="train")
     batch = trainer._batch(20)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lengthwise.randomness import at
+from lengthwise.tasks import ArgmaxRetrieval, DictionaryLookup, SetTask
 from lengthwise.tasks._sets import directions, shuffled
 
 
@@ -48,3 +49,21 @@ def test_directions_have_length_one_and_no_preference() -> None:
     torch.testing.assert_close(vectors.norm(dim=-1), torch.ones(20_000))
     assert vectors.mean(0).abs().max() < 0.02
     torch.testing.assert_close(vectors.T @ vectors / 20_000, torch.eye(5) / 5, atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        ArgmaxRetrieval(4),
+        DictionaryLookup(4),
+        DictionaryLookup(3, keys="symbols", symbols=30),
+        DictionaryLookup(3, keys="repeating", symbols=7),
+    ],
+    ids=repr,
+)
+def test_all_answers_and_places_are_equally_likely(task: SetTask) -> None:
+    count, length = 20_000, 5
+    lookup = task.draw_lookups(torch.tensor(8), length, count)
+    for values, number in ((lookup.label, task.classes), (lookup.item, length)):
+        observed = torch.bincount(values, minlength=number) / count
+        assert (observed - 1 / number).abs().max() < 5 * (0.25 / count) ** 0.5

@@ -13,11 +13,12 @@ EPSILON = 1e-3
 class NAP(Remedy):
     """Scores are standardized over the keys of a query and used as weights as they are.
 
-    a_ij = g (e_ij - mean_j e) / (std_j e + 0.001) + b over the keys that are seen, with a gain g
-    (from 1) and a shift b (from 0) per head; the mix of all heads goes through LayerNorm and GELU
-    before W_O. (The paper norms the output of W_O once more: add `layernorm`.) Weights may be
-    negative and sum to b n. The mix grows with the square root of n, which the LayerNorm takes
-    out: one key that stands out is found at any length, unless the others differ among themselves.
+    a_ij = g (e_ij - mean_j e) / (std_j e + 0.001) + b over the keys that are seen, with e = q . k
+    (not divided by the root of the width), a gain g (from 1) and a shift b (from 0) per head; the mix of
+    all heads goes through LayerNorm and GELU before W_O. (The paper norms the output of W_O once
+    more: add `layernorm`.) Weights may be negative and sum to b n. The mix grows with the square
+    root of n, which the LayerNorm takes out: one key that stands out is found at any length, unless
+    the others differ among themselves.
     """
 
     by_multiset = True
@@ -29,6 +30,8 @@ class NAP(Remedy):
         self.gain = nn.Parameter(torch.ones(shape.heads, 1, 1))
         self.shift = nn.Parameter(torch.zeros(shape.heads, 1, 1))
         self.norm = nn.LayerNorm(shape.value_width)
+        # The paper's scores are not divided by the root of the width, as ours are.
+        self.epsilon = EPSILON * shape.head_width**-0.5
 
     def weights(self, scores: Tensor, read: Keys) -> Tensor:
         """Standardized scores; a key that counts three times is read three times."""
@@ -38,7 +41,7 @@ class NAP(Remedy):
         variance = (count * centred.square()).sum(-1, keepdim=True) / total
         # A square root has no finite slope at 0, where all scores are equal.
         deviation = torch.where(variance > 0, variance, 1.0).sqrt() * (variance > 0)
-        return (self.gain * centred / (deviation + EPSILON) + self.shift) * count
+        return (self.gain * centred / (deviation + self.epsilon) + self.shift) * count
 
     def mixed(self, heads: Tensor) -> Tensor:
         """LayerNorm and GELU over all heads together."""
