@@ -17,9 +17,8 @@ NO_MOVE = 255
 
 def whole_games(task: Othello, batch: Batch) -> numpy.ndarray:
     """All moves of games that were drawn in full length, as squares."""
-    last = batch.labels[..., -1:].masked_fill(
-        batch.labels[..., -1:] == IGNORE_INDEX, task.classes - 1
-    )
+    last = batch.labels[..., -1:]
+    last = last.masked_fill(last == IGNORE_INDEX, task.classes - 1)
     return task.squares(torch.cat([batch.inputs, last], -1))
 
 

@@ -14,11 +14,11 @@ class NAP(Remedy):
     """Scores are standardized over the keys of a query and used as weights as they are.
 
     a_ij = g (e_ij - mean_j e) / (std_j e + 0.001) + b over the keys that are seen, with e = q . k
-    (not divided by the root of the width), a gain g (from 1) and a shift b (from 0) per head; the mix of
-    all heads goes through LayerNorm and GELU before W_O. (The paper norms the output of W_O once
-    more: add `layernorm`.) Weights may be negative and sum to b n. The mix grows with the square
-    root of n, which the LayerNorm takes out: one key that stands out is found at any length, unless
-    the others differ among themselves.
+    (not divided by the root of the width), a gain g (from 1) and a shift b (from 0) per head; the
+    mix of all heads goes through LayerNorm and GELU before W_O. (The paper norms the output of W_O
+    once more: add `layernorm`.) Weights may be negative and sum to b n. The mix grows with the
+    square root of n, which the LayerNorm takes out: one key that stands out is found at any length,
+    unless the others differ among themselves.
     """
 
     by_multiset = True

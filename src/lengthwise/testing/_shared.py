@@ -1,6 +1,7 @@
 """What the suites share: a task of another kind than the package has, and comparisons."""
 
 import json
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from lengthwise.runs import Recipe, recipe_from_json, recipe_to_json
 from lengthwise.tasks._base import map_tensors
 from lengthwise.training import Fleet
 
-CLOSE = {"rtol": 1e-9, "atol": 1e-9}
+CLOSE: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-9}
 """Equal but for rounding, in float64."""
 
 SITES = ("embed_dropout", "attention_dropout", "resid_dropout")
@@ -28,7 +29,7 @@ def shaken(model: Module, size: float = 0.3) -> Module:
     """The model with parameters as training may leave them: no zeros, no ones."""
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter += size * torch.randn_like(parameter)
+            parameter.add_(size * torch.randn_like(parameter))
     return model
 
 
@@ -55,7 +56,7 @@ def require_alone_as_in_fleet(models: list[Any], inputs: Any, passes: int = 2) -
         loss = logits.float().logsumexp(-1).square().flatten(1).mean(1)
         together = fleet.gradient(loss)
         for index, model in enumerate(models):
-            own = model.train()(map_tensors(lambda one, index=index: one[index], inputs))
+            own = model.train()(map_tensors(itemgetter(index), inputs))
             torch.testing.assert_close(logits[index], own, **CLOSE)
             alone = gradients(model, own)
             torch.testing.assert_close(together[index], alone, rtol=1e-6, atol=1e-7)

@@ -57,5 +57,7 @@ class Sum(TokenTask):
         return Tokens(tokens, ids, mask)
 
     def _sums(self, inputs: Any) -> Tensor:
-        tokens = inputs.tokens * inputs.mask if isinstance(inputs, Tokens) else inputs
-        return tokens.sum(-1) % self.classes
+        if not isinstance(inputs, Tensor):
+            inputs = inputs.tokens * inputs.mask
+        sums: Tensor = inputs.sum(-1) % self.classes
+        return sums
