@@ -1,3 +1,4 @@
+import os
 import signal
 from collections.abc import Iterator
 
@@ -16,7 +17,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 hypothesis.settings.register_profile(
     "project", deadline=None, derandomize=True, max_examples=30, print_blob=True
 )
-hypothesis.settings.load_profile("project")
+# `make test-slow` takes this one: other examples every time, and more of them.
+hypothesis.settings.register_profile(
+    "random", deadline=None, derandomize=False, max_examples=300, print_blob=True
+)
+hypothesis.settings.load_profile(os.environ.get("LENGTHWISE_HYPOTHESIS", "project"))
 
 
 @pytest.fixture(autouse=True)

@@ -198,7 +198,7 @@ def test_no_json_of_a_run(folder: Path, text: bytes) -> None:
 
 @pytest.mark.parametrize("path", ["a\0b", "", "/dev/null", "x" * 5000])
 def test_a_path_that_is_no_folder(path: str) -> None:
-    with pytest.raises(InputError, match="run = .*: expected a run folder") as caught:
+    with pytest.raises(InputError, match=r"run = .*: expected a run folder") as caught:
         RunFolder.open(Path(path))
     one_line(caught.value)
     if path:
