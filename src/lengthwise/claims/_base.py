@@ -14,7 +14,6 @@ from lengthwise.runs import Recipe
 from lengthwise.search import SearchFolder, Space
 from lengthwise.training import Hyperparameters
 
-R = TypeVar("R", bound=Recipe)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -27,7 +26,7 @@ class PlannedRun:
     """One fleet that an experiment trains."""
 
     recipe: Recipe
-    members: tuple[Hyperparameters, ...]
+    hyperparameters: tuple[Hyperparameters, ...]
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,10 @@ class Results:
     kept: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
     """What functions marked with `once` have computed."""
 
-    def recipe(self, kind: type[R]) -> R:
+    @property
+    def recipe(self) -> Recipe:
         """The recipe of the first run; what the others differ in is the experiment's to know."""
-        recipe = next(iter(self.plan.values())).recipe
-        assert isinstance(recipe, kind)
-        return recipe
+        return next(iter(self.plan.values())).recipe
 
 
 def once(

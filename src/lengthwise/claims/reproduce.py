@@ -20,10 +20,9 @@ from lengthwise.claims._base import (
     Verdict,
 )
 from lengthwise.errors import InputError
-from lengthwise.runs import Interrupted, Progress, RunFolder, execute_all
-from lengthwise.runs.execute import Report
+from lengthwise.progress import Report
+from lengthwise.runs import Interrupted, RunFolder, execute_all
 from lengthwise.search import SearchFolder, search
-from lengthwise.search.run import Progress as SearchProgress
 
 
 @dataclass(frozen=True)
@@ -154,14 +153,9 @@ def _section(experiment: Experiment, claims: Sequence[Claim], results: Results) 
 
 def _search(path: Path, planned: PlannedSearch, command: Sequence[str], report: Report) -> None:
     """Run the search at `path` to the number of trials that are planned."""
-
-    def pass_on(progress: SearchProgress) -> None:
-        report(Progress("search (trials)", progress.done, progress.trials, float("nan"), 0))
-
+    settings = {"seed": planned.seed, "command": command, "report": report}
     try:
-        search(
-            planned.space, planned.trials, path, seed=planned.seed, command=command, report=pass_on
-        )
+        search(planned.space, planned.trials, path, **settings)  # type: ignore[arg-type]
     except KeyboardInterrupt:
         raise Interrupted from None
 
@@ -169,14 +163,14 @@ def _search(path: Path, planned: PlannedSearch, command: Sequence[str], report: 
 def _folder(path: Path, run: PlannedRun, command: Sequence[str]) -> RunFolder:
     """The run at `path`, made if it is not there."""
     if not (path / "run.json").exists():
-        return RunFolder.create(path, run.recipe, run.members, command)
+        return RunFolder.create(path, run.recipe, run.hyperparameters, command)
     return _planned(path, run)
 
 
 def _planned(path: Path, run: PlannedRun) -> RunFolder:
     """The run at `path`; it must be the one that is planned."""
     folder = RunFolder.open(path)
-    if (folder.recipe, folder.members) != (run.recipe, run.members):
+    if (folder.recipe, folder.hyperparameters) != (run.recipe, run.hyperparameters):
         raise InputError(
             f"run = {str(path)!r}: holds a run with other settings than this experiment has now; "
             "remove it or choose another --out"

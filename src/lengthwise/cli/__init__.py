@@ -18,6 +18,7 @@ COMMANDS = {
     "resume": ("resume", "Resume", "Go on with a run that was stopped"),
     "show": ("show", "Show", "Print what a run measured, and plot it"),
     "reproduce": ("reproduce", "Reproduce", "Test the claims of a paper and write a page about it"),
+    "report": ("report", "Report", "Judge claims on results, and write a Markdown page about them"),
     "search set-complement": (
         "search",
         "SearchSetComplement",

@@ -74,8 +74,8 @@ class SearchSetComplement(_Options):
     def run(self) -> int:
         """Search the default space, or the one of a file."""
         from lengthwise.errors import require
+        from lengthwise.papers.whats_missing.search.space import set_complement_space
         from lengthwise.search import load_space
-        from lengthwise.search.set_complement import set_complement_space
         from lengthwise.tasks import SetComplement
 
         if self.space is None:

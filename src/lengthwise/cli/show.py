@@ -43,9 +43,9 @@ class Show:
             print(f"not finished: saved at step {step} of {folder.recipe.steps}")
             print(f"resume it with: lengthwise resume {folder.path}")
             return 0
-        train_length = folder.recipe.max_train_length
-        Console().print(summary_table(table, measure, train_length))
+        max_train_length = folder.recipe.max_train_length
+        Console().print(summary_table(table, measure, max_train_length))
         if self.plot is not None:
-            save(plot_run(table, measure, train_length), self.plot)
+            save(plot_run(table, measure, max_train_length), self.plot)
             print(f"figure: {self.plot}")
         return 0

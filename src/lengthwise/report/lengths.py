@@ -28,18 +28,18 @@ class Curve:
 def draw_by_length(
     axes: Axes,
     curves: Mapping[str, Curve],
-    train_length: int,
+    max_train_length: int,
     lengths: Sequence[int],
     ylabel: str,
 ) -> None:
     """Draw means over seeds with 95 % bands, and shade the lengths seen in training.
 
-    The axis is linear if `lengths` are all there are around `train_length`, else logarithmic.
+    The axis is linear if `lengths` are all there are around `max_train_length`, else logarithmic.
     """
-    if train_length in lengths and lengths[-1] - lengths[0] < len(lengths):
-        _linear_axis(axes, train_length, lengths)
+    if max_train_length in lengths and lengths[-1] - lengths[0] < len(lengths):
+        _linear_axis(axes, max_train_length, lengths)
     else:
-        _logarithmic_axis(axes, train_length, lengths)
+        _logarithmic_axis(axes, max_train_length, lengths)
     for label, curve in curves.items():
         grouped = curve.table.group_by("length", maintain_order=True).agg("value").sort("length")
         estimates = [estimate(values) for values in grouped["value"].to_list()]
@@ -56,25 +56,25 @@ def draw_by_length(
     axes.set(xlabel="input length", ylabel=ylabel)
 
 
-def _linear_axis(axes: Axes, train_length: int, lengths: Sequence[int]) -> None:
+def _linear_axis(axes: Axes, max_train_length: int, lengths: Sequence[int]) -> None:
     axes.set_xlim(lengths[0] - 0.5, lengths[-1] + 0.5)
     axes.set_xticks(list(lengths) if len(lengths) <= 20 else list(lengths)[:: len(lengths) // 12])
-    _shade(axes, lengths[0] - 0.5, train_length + 0.5)
-    _note(axes, train_length + 0.4, "trained on these lengths", "right")
+    _shade(axes, lengths[0] - 0.5, max_train_length + 0.5)
+    _note(axes, max_train_length + 0.4, "trained on these lengths", "right")
 
 
-def _logarithmic_axis(axes: Axes, train_length: int, lengths: Sequence[int]) -> None:
-    first, last = min(lengths[0], train_length) / MARGIN, lengths[-1] * MARGIN
+def _logarithmic_axis(axes: Axes, max_train_length: int, lengths: Sequence[int]) -> None:
+    first, last = min(lengths[0], max_train_length) / MARGIN, lengths[-1] * MARGIN
     axes.set_xscale("log")
     axes.set_xlim(first, last)
     every = 1 + (len(lengths) > MOST_LABELS)
     labels = [str(n) if place % every == 0 else "" for place, n in enumerate(lengths)]
     axes.set_xticks(list(lengths), labels)
     axes.xaxis.minorticks_off()
-    _shade(axes, first, train_length)
+    _shade(axes, first, max_train_length)
     # Most of the axis lies beyond the training lengths: there is no room for words above them.
-    axes.axvline(train_length, color="#6b6b6b", lw=1, ls=":", zorder=2)
-    _note(axes, first, f"trained on lengths up to {train_length}", "left")
+    axes.axvline(max_train_length, color="#6b6b6b", lw=1, ls=":", zorder=2)
+    _note(axes, first, f"trained on lengths up to {max_train_length}", "left")
 
 
 def _shade(axes: Axes, first: float, last: float) -> None:
@@ -90,13 +90,17 @@ def _note(axes: Axes, x: float, text: str, side: str) -> None:
 
 
 def figure_by_length(
-    curves: Mapping[str, Curve], train_length: int, lengths: Sequence[int], ylabel: str, title: str
+    curves: Mapping[str, Curve],
+    max_train_length: int,
+    lengths: Sequence[int],
+    ylabel: str,
+    title: str,
 ) -> Figure:
     """A whole figure with one set of curves."""
     with house_style():
         figure = new_figure(7.2, 4.3)
         axes = figure.subplots()
-        draw_by_length(axes, curves, train_length, lengths, ylabel)
+        draw_by_length(axes, curves, max_train_length, lengths, ylabel)
         if all((curve.table["value"] >= 0).all() for curve in curves.values()):
             axes.set_ylim(bottom=0)
         axes.set_title(title, pad=18)

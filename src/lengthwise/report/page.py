@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from lengthwise.claims import Finding, Picture, Reproduction, Section, Table, Verdict
+from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.report.numbers import number
 
 
@@ -118,7 +119,7 @@ def _evidence(verdicts: Sequence[Verdict]) -> str:
 def _origin(reproduction: Reproduction, command: str) -> str:
     runs = "".join(
         f"<tr><td>{html.escape(folder.path.name)}</td>"
-        f"<td>{html.escape(_seeds(folder.description['members']))}</td>"
+        f"<td>{html.escape(_seeds(folder.hyperparameters))}</td>"
         f"<td>lengthwise {html.escape(folder.description['version']['lengthwise'])}, "
         f"torch {html.escape(folder.description['version']['torch'])}, "
         f"commit {html.escape(folder.description['version']['commit'][:12])}</td></tr>"
@@ -137,8 +138,8 @@ def _origin(reproduction: Reproduction, command: str) -> str:
     )
 
 
-def _seeds(members: Sequence[dict[str, int]]) -> str:
-    seeds = sorted({member["seed"] for member in members})
+def _seeds(hyperparameters: Sequence[Hyperparameters]) -> str:
+    seeds = sorted({one.seed for one in hyperparameters})
     if seeds == list(range(seeds[0], seeds[-1] + 1)):
         return f"{seeds[0]}-{seeds[-1]} ({len(seeds)})"
     return ", ".join(map(str, seeds))

@@ -33,7 +33,7 @@ def by_weights(table: polars.DataFrame, measure: str) -> dict[str, polars.DataFr
     return {str(kind): group for (kind,), group in named.group_by("kind", maintain_order=True)}
 
 
-def summary_table(table: polars.DataFrame, measure: str, train_length: int) -> Table:
+def summary_table(table: polars.DataFrame, measure: str, max_train_length: int) -> Table:
     """Mean over models by length and weights.
 
     A row per length, with a rule below those of training; where there are more averages than
@@ -47,10 +47,10 @@ def summary_table(table: polars.DataFrame, measure: str, train_length: int) -> T
     title = f"{measure}, mean over models"
     summary = Table(title=title, title_justify="left", min_width=len(title))
     if len(means) <= FEW_WEIGHTS:
-        _rows_of_lengths(summary, means, lengths, train_length)
+        _rows_of_lengths(summary, means, lengths, max_train_length)
     else:
-        _rows_of_weights(summary, means, lengths, train_length)
-    summary.caption = f"trained on lengths up to {train_length}"
+        _rows_of_weights(summary, means, lengths, max_train_length)
+    summary.caption = f"trained on lengths up to {max_train_length}"
     if lost := diverged(table):
         summary.caption += f"; {lost} diverged models left out"
     return summary
@@ -60,19 +60,25 @@ Means = dict[str, dict[int, float]]
 """By weights, then by length."""
 
 
-def _rows_of_lengths(summary: Table, means: Means, lengths: list[int], train_length: int) -> None:
+def _rows_of_lengths(
+    summary: Table, means: Means, lengths: list[int], max_train_length: int
+) -> None:
     for column in ("length", *means):
         summary.add_column(column, justify="right")
-    longest_trained = max((length for length in lengths if length <= train_length), default=None)
+    longest_trained = max(
+        (length for length in lengths if length <= max_train_length), default=None
+    )
     for length in lengths:
         cells = [number(own.get(length, math.nan)) for own in means.values()]
         summary.add_row(str(length), *cells, end_section=length == longest_trained)
 
 
-def _rows_of_weights(summary: Table, means: Means, lengths: list[int], train_length: int) -> None:
+def _rows_of_weights(
+    summary: Table, means: Means, lengths: list[int], max_train_length: int
+) -> None:
     parts = {
-        "within": [length for length in lengths if length <= train_length],
-        "beyond": [length for length in lengths if length > train_length],
+        "within": [length for length in lengths if length <= max_train_length],
+        "beyond": [length for length in lengths if length > max_train_length],
     }
     last = MOST_COLUMNS - len(parts) - 1
     spread = {lengths[place * (len(lengths) - 1) // last] for place in range(last + 1)}
@@ -94,7 +100,7 @@ def _mean(values: list[float]) -> str:
     return number(sum(values) / len(values)) if values else "-"
 
 
-def plot_run(table: polars.DataFrame, measure: str, train_length: int) -> Figure:
+def plot_run(table: polars.DataFrame, measure: str, max_train_length: int) -> Figure:
     """Curves against the length: the raw weights and the first EMA and BEMA."""
     available = by_weights(table, measure)
     first = {label.split()[0]: label for label in reversed(available)}
@@ -105,4 +111,6 @@ def plot_run(table: polars.DataFrame, measure: str, train_length: int) -> Figure
         if kind in first
     }
     lengths = sorted(table["length"].unique())
-    return figure_by_length(curves, train_length, lengths, measure, f"{measure} by input length")
+    return figure_by_length(
+        curves, max_train_length, lengths, measure, f"{measure} by input length"
+    )

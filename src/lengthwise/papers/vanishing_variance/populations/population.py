@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from lengthwise.claims import Results, Scale, once
 from lengthwise.claims.readings import slope
-from lengthwise.remedies import NORMS
 from lengthwise.theory import Population, moments
 
 Kind = Literal["centred", "shifted", "level"]
@@ -91,7 +90,7 @@ Spreads = dict[int, Spread]
 
 def spreads_of(one: Population, seed: int) -> Spreads:
     """Draw sequences of every N from a population, once for all that is read of them."""
-    standardize = NORMS["standardization"](FEATURES, 1)
+    standardize = nn.LayerNorm(FEATURES, elementwise_affine=False)
     found = {}
     for count in COUNTS:
         outputs = one.sample(count, DRAWS, seed)

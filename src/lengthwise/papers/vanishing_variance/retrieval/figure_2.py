@@ -41,7 +41,7 @@ def evidence(results: Results, task: str) -> list[Finding]:
 
 def draw(results: Results, task: str) -> Figure:
     """A row per variant, a column per feature."""
-    trained = read.recipe_of(results).train_length
+    trained = results.recipe.max_train_length
     quantiles = torch.tensor([0.05, 0.25, 0.5, 0.75, 0.95])
     with house_style():
         figure = new_figure(11.0, 4.6)

@@ -29,7 +29,7 @@ def variance_left(results: Results, task: str, variant: str) -> polars.DataFrame
 
 def _with_trained(results: Results, task: str, variant: str, measure: str) -> polars.DataFrame:
     rows = read.readings(results, task, variant, measure)
-    trained = rows.filter(polars.col("length") == read.recipe_of(results).train_length)
+    trained = rows.filter(polars.col("length") == results.recipe.max_train_length)
     own = trained.select("seed", polars.col("value").alias("trained"))
     return rows.join(own, on="seed", maintain_order="left")
 
@@ -40,7 +40,7 @@ def evidence(results: Results, task: str) -> list[Finding]:
     The paper divides the drift by the variance, which depends on the scale of the output; divided
     by the standard deviation, which does not, it is only shown.
     """
-    trained, longest = read.recipe_of(results).train_length, read.lengths(results)[-1]
+    trained, longest = results.recipe.max_train_length, read.lengths(results)[-1]
     learned = read.learned(results, task, COMPARED)
     at_longest = (polars.col("length") == longest) & polars.col("seed").is_in(learned)
     findings = []
@@ -76,7 +76,7 @@ def _change(results: Results, task: str, variant: str) -> polars.DataFrame:
 
 def draw(results: Results, task: str) -> Figure:
     """Drift left, variance right."""
-    trained, lengths = read.recipe_of(results).train_length, read.lengths(results)
+    trained, lengths = results.recipe.max_train_length, read.lengths(results)
     with house_style():
         figure = new_figure(10.4, 3.7)
         left, right = figure.subplots(1, 2)

@@ -4,17 +4,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from lengthwise.claims import PlannedRun, Scale
-from lengthwise.models.attention import NormPlace
-from lengthwise.runs import ArgmaxRetrievalRecipe, DictionaryLookupRecipe
-from lengthwise.runs.retrieval import PLAIN_ADAM, TEST_LENGTHS, RetrievalRecipe
+from lengthwise.models import SetReaderModel
+from lengthwise.runs import default_hyperparameters, recipe_for
+from lengthwise.tasks import ArgmaxRetrieval, DictionaryLookup, SetTask
 
 SHARED_RUNS = "retrieval"
 """Experiments that train the same set readers share their runs."""
 
-TASKS: dict[str, type[RetrievalRecipe]] = {
-    "argmax": ArgmaxRetrievalRecipe,
-    "dictionary": DictionaryLookupRecipe,
-}
+TASKS: dict[str, SetTask] = {"argmax": ArgmaxRetrieval(), "dictionary": DictionaryLookup()}
 
 TITLES = {"argmax": "argmax retrieval", "dictionary": "dictionary lookup"}
 
@@ -23,18 +20,19 @@ class Variant(NamedTuple):
     """What stands after attention."""
 
     title: str
-    norm: str
-    place: NormPlace = "after"
+    remedies: tuple[str, ...] = ()
 
 
 VARIANTS = {
-    "none": Variant("baseline", "none"),
-    "layernorm": Variant("LayerNorm", "layernorm"),
-    "standardization": Variant("standardization", "standardization"),
-    "rmsnorm": Variant("RMSNorm", "rmsnorm"),
-    "layernorm-before": Variant("LayerNorm before W_O", "layernorm", "before"),
-    "standardization-before": Variant("standardization before W_O", "standardization", "before"),
-    "batchnorm": Variant("batch norm", "batchnorm"),
+    "none": Variant("baseline"),
+    "layernorm": Variant("LayerNorm", ("layernorm",)),
+    "standardization": Variant("standardization", ("standardization",)),
+    "rmsnorm": Variant("RMSNorm", ("rmsnorm",)),
+    "layernorm-before": Variant("LayerNorm before W_O", ("layernorm:place=before",)),
+    "standardization-before": Variant(
+        "standardization before W_O", ("standardization:place=before",)
+    ),
+    "batchnorm": Variant("batch norm", ("batchnorm",)),
 }
 """The paper has the first three; the others are ours."""
 
@@ -85,17 +83,16 @@ def label(task: str, variant: str) -> str:
 
 
 def _planned(task: str, name: str, size: Size) -> PlannedRun:
-    variant = VARIANTS[name]
-    recipe = TASKS[task](
-        width=size.width,
-        norm=variant.norm,
-        norm_place=variant.place,
+    lengths: tuple[int, ...] = TASKS[task].defaults["test_lengths"]
+    recipe = recipe_for(
+        TASKS[task],
+        SetReaderModel(width=size.width, remedies=VARIANTS[name].remedies),
         steps=size.steps,
-        test_lengths=tuple(length for length in TEST_LENGTHS if length <= size.longest),
+        test_lengths=tuple(length for length in lengths if length <= size.longest),
         test_inputs=size.test_inputs,
         test_items=size.test_items,
         # The adaptive temperature is for an ordinary model that was trained without it.
-        test_weigh="adaptive" if (task, name) == ("argmax", BASELINE) else "softmax",
+        test_remedies=("adaptive",) if (task, name) == ("argmax", BASELINE) else (),
     )
-    members = tuple(replace(PLAIN_ADAM, seed=seed) for seed in range(size.seeds))
-    return PlannedRun(recipe, members)
+    plain = default_hyperparameters(TASKS[task])
+    return PlannedRun(recipe, tuple(replace(plain, seed=seed) for seed in range(size.seeds)))

@@ -8,7 +8,6 @@ import polars
 from lengthwise.claims import Results, once
 from lengthwise.claims.readings import alive, by_seed, slope
 from lengthwise.papers.vanishing_variance.retrieval.plan import BASELINE, label
-from lengthwise.runs.retrieval import RetrievalRecipe
 
 LEAST_ACCURACY = 0.8
 """A model counts only if it has this accuracy at the longest training length; and the baseline is
@@ -21,14 +20,9 @@ BEYOND = 4
 """The gain is read where the baseline breaks, and at this many times that length."""
 
 
-def recipe_of(results: Results) -> RetrievalRecipe:
-    """The recipe of one of the runs; they differ in task and norm only."""
-    return results.recipe(RetrievalRecipe)  # type: ignore[type-abstract]
-
-
 def lengths(results: Results) -> tuple[int, ...]:
     """The lengths that were measured."""
-    return recipe_of(results).test_lengths
+    return results.recipe.test_lengths
 
 
 def readings(results: Results, task: str, variant: str, measure: str) -> polars.DataFrame:
@@ -48,7 +42,7 @@ def at_length(
 @once
 def learned(results: Results, task: str, variants: tuple[str, ...]) -> list[int]:
     """The seeds at which all of `variants` learned the task at its training lengths."""
-    trained = recipe_of(results).train_length
+    trained = results.recipe.max_train_length
     seeds = [
         {seed for seed, value in accuracies.items() if value >= LEAST_ACCURACY}
         for variant in variants
@@ -60,7 +54,7 @@ def learned(results: Results, task: str, variants: tuple[str, ...]) -> list[int]
 @once
 def breaking_lengths(results: Results, task: str) -> list[int]:
     """Where the baseline breaks, and four times that; the longest length where it never does."""
-    trained = recipe_of(results).train_length
+    trained = results.recipe.max_train_length
     seeds = learned(results, task, (BASELINE,))
     means = {
         length: _mean(at_length(results, task, BASELINE, "accuracy", length), seeds)

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from lengthwise.claims import Claim, Drawing, Experiment, Finding, Results, once
-from lengthwise.measures.retrieval import LARGEST_WEIGHTS, read_sets
+from lengthwise.measures.sets import LARGEST_WEIGHTS, read_sets
+from lengthwise.models import SetReader
 from lengthwise.papers.vanishing_variance import ARXIV
 from lengthwise.papers.vanishing_variance.retrieval import plan as runs
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
@@ -14,7 +15,7 @@ from lengthwise.papers.vanishing_variance.retrieval import section as shown
 from lengthwise.report.style import Figure
 from lengthwise.runs import RunFolder
 from lengthwise.runs.models import load_trainer
-from lengthwise.runs.retrieval import RetrievalRecipe, set_readers
+from lengthwise.tasks import SetTask
 
 COMPARED = (runs.BASELINE, runs.NORM)
 
@@ -81,12 +82,12 @@ def samples(results: Results, task: str, variant: str) -> dict[int, tuple[Tensor
     examples, `(EXAMPLES, 16)`.
     """
     run = RunFolder.open(results.folder / runs.label(task, variant))
-    recipe = run.recipe
-    assert isinstance(recipe, RetrievalRecipe)
-    model = set_readers(load_trainer(run))[:1]
+    recipe, model = run.recipe, load_trainer(run).fleet.model(0)
+    assert isinstance(model, SetReader)
+    assert isinstance(recipe.task, SetTask)
     found = {}
     for length in recipe.test_lengths:
-        batches = read_sets(model, recipe.task, length, SAMPLES, recipe.test_seed)
+        batches = read_sets([model], recipe.task, length, SAMPLES, recipe.test_seed)
         read_by_model = [one for _, readers in batches for one in readers]
         outputs = torch.cat([one.after_norm for one in read_by_model])
         largest = [one.weights.topk(LARGEST_WEIGHTS, -1).values.mean(-2) for one in read_by_model]

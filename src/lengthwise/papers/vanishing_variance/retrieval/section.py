@@ -32,13 +32,13 @@ def section(title: str, tasks: Sequence[str]) -> Callable[[Results], Section]:
     """An experiment's part of a report; the claims bring their own pictures and tables."""
 
     def write(results: Results) -> Section:
-        recipe = read.recipe_of(results)
+        recipe = results.recipe
         return Section(
             title=title,
             introduction=(
                 "A small model with one attention layer reads a set of items and names "
                 f"{', or '.join(ASKED[task] for task in tasks)}. It is trained on sets of "
-                f"{recipe.shortest} to {recipe.train_length} items and tested on up to "
+                f"{recipe.min_train_length} to {recipe.max_train_length} items and tested on up to "
                 f"{read.lengths(results)[-1]}."
             ),
             pictures=[],
@@ -50,23 +50,24 @@ def section(title: str, tasks: Sequence[str]) -> Callable[[Results], Section]:
 
 def notes(results: Results) -> list[str]:
     """What a reader must know to judge the numbers."""
-    recipe = read.recipe_of(results)
-    member = next(iter(results.plan.values())).members[0]
-    seeds = len(next(iter(results.plan.values())).members)
+    recipe = results.recipe
+    models = next(iter(results.plan.values())).hyperparameters
+    width = recipe.model.width  # type: ignore[attr-defined]
+    longest = recipe.test_lengths[-1]
+    fewest = min(recipe.test_inputs, (recipe.test_items or 0) // longest)
     return [
         "The tasks, the norm after attention, the lengths and the measures are the paper's; argmax "
         "retrieval, its width, batch, learning rate, weight decay and training sizes are those of "
         "arXiv 2410.01104. Keys of the dictionary (random vectors of length 1, width 16), the "
         "norm's place after W_O, decoupled weight decay, numbers of steps, seeds and test sets, "
         "and the smallest effects that matter are ours.",
-        f"Ours at scale '{results.scale}': width {recipe.width}, {recipe.steps} steps of "
-        f"{recipe.batch} sets, Adam at {member.learning_rate:g}, {seeds} seeds, up to "
-        f"{recipe.test_inputs} test sets per length (at {recipe.test_lengths[-1]} items "
-        f"{min(recipe.test_inputs, recipe.test_items // recipe.test_lengths[-1])}), the same for "
+        f"Ours at scale '{results.scale}': width {width}, {recipe.steps} steps of "
+        f"{recipe.batch} sets, Adam at {models[0].learning_rate:g}, {len(models)} seeds, up to "
+        f"{recipe.test_inputs} test sets per length (at {longest} items {fewest}), the same for "
         "all models.",
         "A seed fixes the data, their order and the initial weights that models have in common; "
         "variants are compared within the seed.",
-        f"A model counts only if its accuracy at {recipe.train_length} items is at least "
+        f"A model counts only if its accuracy at {recipe.max_train_length} items is at least "
         f"{read.LEAST_ACCURACY}; the baseline breaks where its mean accuracy falls below "
         f"{read.LEAST_ACCURACY} of that.",
     ]
@@ -136,7 +137,7 @@ def accuracy_drawing(name: str, tasks: Sequence[str], variants: Sequence[str]) -
 
 def figure_accuracy(results: Results, tasks: Sequence[str], variants: Sequence[str]) -> Figure:
     """A panel per task, a line per variant."""
-    recipe = read.recipe_of(results)
+    recipe = results.recipe
     with house_style():
         figure = new_figure(5.2 * len(tasks) + 1.4, 4.2)
         panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
@@ -147,8 +148,8 @@ def figure_accuracy(results: Results, tasks: Sequence[str], variants: Sequence[s
                 )
                 for variant in variants
             }
-            draw_by_length(axes, curves, recipe.train_length, read.lengths(results), "accuracy")
-            axes.axhline(1 / recipe.classes, ls=":", color=COLOURS["grey"], lw=1.2)
+            draw_by_length(axes, curves, recipe.max_train_length, read.lengths(results), "accuracy")
+            axes.axhline(1 / recipe.task.classes, ls=":", color=COLOURS["grey"], lw=1.2)
             axes.set_ylim(0, 1.02)
             axes.set_title(TITLES[task].capitalize(), pad=20)
             axes.set_xlabel("number of items")

@@ -18,7 +18,6 @@ from lengthwise.papers.vanishing_variance import ARXIV
 from lengthwise.papers.vanishing_variance.retrieval import plan as runs
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
 from lengthwise.papers.vanishing_variance.retrieval import section as shown
-from lengthwise.training import Hyperparameters
 
 
 @dataclass(frozen=True)
@@ -27,22 +26,23 @@ class Setting:
 
     words: str
     tasks: tuple[str, ...] = tuple(runs.TASKS)
-    recipe: Mapping[str, Any] = field(default_factory=dict)
-    member: Mapping[str, Any] = field(default_factory=dict)
+    task: Mapping[str, Any] = field(default_factory=dict)
+    model: Mapping[str, Any] = field(default_factory=dict)
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 SYMBOLS = 4096
 
 SETTINGS = {
     "as-is": Setting("as in the other tables"),
-    "residual": Setting("the query added to the attention output", recipe={"residual": True}),
-    "decay": Setting("weight decay 1 instead of 0.001", member={"weight_decay": 1.0}),
+    "residual": Setting("the query added to the attention output", model={"residual": True}),
+    "decay": Setting("weight decay 1 instead of 0.001", hyperparameters={"weight_decay": 1.0}),
     "symbols": Setting(
         f"keys are {SYMBOLS} symbols, none twice in a set", ("dictionary",),
-        recipe={"keys": "symbols", "symbols": SYMBOLS},
+        task={"keys": "symbols", "symbols": SYMBOLS},
     ),
     "narrow-keys": Setting(
-        "keys of width 4 instead of 16", ("dictionary",), recipe={"key_width": 4}
+        "keys of width 4 instead of 16", ("dictionary",), task={"key_width": 4}
     ),
 }  # fmt: skip
 """Ours: the paper reports one setting."""
@@ -63,15 +63,15 @@ def planned(scale: Scale) -> dict[str, PlannedRun]:
     for cell, (task, setting) in CELLS.items():
         for variant in (runs.BASELINE, runs.NORM):
             run = runs.plan(size, (task,), (variant,))[runs.label(task, variant)]
-            found[runs.label(cell, variant)] = PlannedRun(
-                replace(run.recipe, **setting.recipe, test_weigh="softmax"),  # type: ignore[type-var]
-                tuple(_changed(member, setting) for member in run.members),
+            recipe = replace(
+                run.recipe,
+                task=replace(run.recipe.task, **setting.task),  # type: ignore[type-var]
+                model=replace(run.recipe.model, **setting.model),
+                test_remedies=(),
             )
+            models = (replace(one, **setting.hyperparameters) for one in run.hyperparameters)
+            found[runs.label(cell, variant)] = PlannedRun(recipe, tuple(models))
     return found
-
-
-def _changed(member: Hyperparameters, setting: Setting) -> Hyperparameters:
-    return replace(member, **setting.member)
 
 
 def evidence(results: Results) -> list[Finding]:
@@ -89,7 +89,7 @@ def evidence(results: Results) -> list[Finding]:
 
 def tables(results: Results) -> list[Table]:
     """The map: a row per cell."""
-    trained = read.recipe_of(results).train_length
+    trained = results.recipe.max_train_length
     rows = []
     for cell, (task, setting) in CELLS.items():
         length = read.breaking_lengths(results, cell)[0]

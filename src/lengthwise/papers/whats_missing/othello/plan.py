@@ -4,8 +4,10 @@ from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
 from lengthwise.claims import PlannedRun, Scale
-from lengthwise.runs import OthelloRecipe
-from lengthwise.runs.othello import OTHELLO_ADAM
+from lengthwise.models import GPTModel
+from lengthwise.models.gpt import SIZES
+from lengthwise.runs import default_hyperparameters, recipe_for
+from lengthwise.tasks import Othello
 
 EMA_POWERS = (0.3, 0.5, 0.7, 0.9)
 BIAS_POWERS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
@@ -24,7 +26,7 @@ class Variant(NamedTuple):
     title: str
     dropout: float
     """Dropout of the embedding; there is no other."""
-    final_rate: float = 1.0
+    final_lr_fraction: float = 1.0
     positions: Positions = "learned"
 
 
@@ -35,7 +37,7 @@ DECAYED, OFFSET = "decayed", "offset"
 
 VARIANTS = {
     **PLAIN,
-    DECAYED: Variant("learning rate decayed to 0", 0.0, final_rate=0.0),
+    DECAYED: Variant("learning rate decayed to 0", 0.0, final_lr_fraction=0.0),
     OFFSET: Variant("positions with random offset", 0.1, positions="offset"),
 }
 """With two more, to see whether BEMA still helps a learning rate that falls, and a model all of
@@ -77,36 +79,33 @@ def plan(scale: Scale) -> dict[str, PlannedRun]:
 
 
 def variants_of(run: PlannedRun) -> list[str]:
-    """The variant of each member of a run."""
-    recipe = run.recipe
-    assert isinstance(recipe, OthelloRecipe)
-    return [name for name, one in VARIANTS.items() if one.positions == recipe.positions]
+    """The variant of each model of a run."""
+    return [n for n, one in VARIANTS.items() if (one.positions,) == run.recipe.model.remedies]
 
 
 def _planned(size: Scaled, seed: int, positions: Positions) -> PlannedRun:
-    recipe = OthelloRecipe(
-        board=size.board,
-        train_moves=size.train_moves,
-        size=size.size,
-        positions=positions,
+    recipe = recipe_for(
+        Othello(size.board),
+        GPTModel(**SIZES[size.size]._asdict(), remedies=(positions,)),
+        max_train_length=size.train_moves - 1,  # the last move of training is only an answer
         steps=size.steps,
         batch=size.batch,
         test_inputs=size.test_inputs,
         device=size.device,
     )
-    members = tuple(
+    models = tuple(
         replace(
-            OTHELLO_ADAM,
+            default_hyperparameters(Othello),
             seed=seed,
             learning_rate=size.learning_rate,
-            final_rate=variant.final_rate,
-            dropout_embedding=variant.dropout,
-            dropout_weights=0.0,
-            dropout_output=0.0,
+            final_lr_fraction=variant.final_lr_fraction,
+            embed_dropout=variant.dropout,
+            attention_dropout=0.0,
+            resid_dropout=0.0,
             ema_powers=EMA_POWERS,
             bias_powers=BIAS_POWERS,
         )
         for variant in VARIANTS.values()
         if variant.positions == positions
     )
-    return PlannedRun(recipe, members)
+    return PlannedRun(recipe, models)

@@ -10,15 +10,9 @@ from lengthwise.claims import Estimate, Results, once
 from lengthwise.claims.readings import alive, by_seed, paired_ratio, weights_in_words
 from lengthwise.measures.distribution import total_variation
 from lengthwise.papers.whats_missing.othello.plan import PLAIN, variants_of
-from lengthwise.runs import OthelloRecipe
 
 GUESSES = 512
 """Games over which the guess is measured that the figure shows."""
-
-
-def recipe_of(results: Results) -> OthelloRecipe:
-    """The recipe of all runs, but for the positions."""
-    return results.recipe(OthelloRecipe)
 
 
 @once
@@ -34,7 +28,7 @@ def readings(results: Results, measure: str = "tvd") -> polars.DataFrame:
         names = polars.DataFrame({"model": range(len(variants)), "variant": variants})
         pieces.append(alive(table, measure).join(names, on="model"))
     columns = ("variant", "seed", "kind", "length", "gap", "value", "inputs")
-    gap = polars.col("length") - recipe_of(results).train_length
+    gap = polars.col("length") - results.recipe.max_train_length
     table = polars.concat(pieces).with_columns(kind=weights_in_words(), gap=gap)
     return table.select(columns).sort(columns[:4])
 
@@ -91,9 +85,8 @@ def guess(results: Results) -> dict[int, float]:
     import torch
 
     from lengthwise.randomness import address
-    from lengthwise.tasks import Othello
 
-    games = Othello(recipe_of(results).board, split="held-out")
+    games = results.recipe.task.held_out()
     tokens = games.draw(torch.tensor(address("guess")), games.lengths[-1], GUESSES).inputs
     target = games.targets(tokens)
     played = torch.nn.functional.one_hot(tokens, games.classes).cumsum(-2)

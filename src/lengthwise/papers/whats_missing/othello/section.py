@@ -9,11 +9,12 @@ import polars
 from lengthwise.claims import Drawing, Experiment, Results, Section, Table
 from lengthwise.claims.readings import DEFAULT_BEMA, SMALLEST_FACTOR, best_average, diverged
 from lengthwise.measures.distribution import MEASURES
-from lengthwise.models.gpt import SIZES
+from lengthwise.models import GPTModel
 from lengthwise.papers.whats_missing.othello import readings as read
 from lengthwise.papers.whats_missing.othello.plan import DECAYED, OFFSET, PLAIN, VARIANTS, plan
 from lengthwise.report.lengths import Curve, draw_by_length
 from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+from lengthwise.tasks import Othello
 
 HARDLY_TRAINED = (
     "At this scale the models have hardly learned the game, and neither averages nor dropout have "
@@ -24,7 +25,7 @@ HARDLY_TRAINED = (
 def figure_by_moves(results: Results) -> Figure:
     """TVD by number of moves, raw and with the BEMA that is best, in a panel per variant."""
     table = read.readings(results)
-    recipe = read.recipe_of(results)
+    recipe = results.recipe
     guesses = read.guess(results)
     variants = [*list(PLAIN)[:2], DECAYED, OFFSET]
     with house_style():
@@ -38,7 +39,7 @@ def figure_by_moves(results: Results) -> Figure:
                 f"{kind} (best here)": Curve(read.of_kind(own, kind), COLOURS["blue"], "-", "s"),
             }
             lengths = sorted(own["length"].unique())
-            draw_by_length(axes, curves, recipe.train_length, lengths, "")
+            draw_by_length(axes, curves, recipe.max_train_length, lengths, "")
             axes.plot(
                 list(guesses), list(guesses.values()), ":", color=COLOURS["grey"], lw=1.4,
                 label="a guess among empty squares",
@@ -65,7 +66,7 @@ def table_by_gap(results: Results) -> Table:
         for kind in dict.fromkeys(["raw", ema, DEFAULT_BEMA, bema]):
             parts = (read.of_kind(read.over(own, gaps), kind)["value"] for gaps in ranges)
             rows.append([words.title, kind, *(_cell(part.to_list()) for part in parts)])
-    trained = read.recipe_of(results).train_length
+    trained = results.recipe.max_train_length
     guesses = {length - trained: value for length, value in read.guess(results).items()}
     cells = (
         np.mean([value for gap, value in guesses.items() if gaps.least <= gap <= gaps.most])
@@ -112,20 +113,24 @@ def _cell(values: Sequence[float]) -> str:
 
 def section(results: Results) -> Section:
     """The experiment's part of a report."""
-    recipe = read.recipe_of(results)
+    recipe = results.recipe
     run = next(iter(results.plan.values()))
-    member, size = run.members[0], SIZES[recipe.size]
-    seeds = sorted({one.seed for planned in results.plan.values() for one in planned.members})
+    one, size, games = run.hyperparameters[0], recipe.model, recipe.task
+    assert isinstance(size, GPTModel)
+    assert isinstance(games, Othello)
+    seeds = sorted(
+        {one.seed for planned in results.plan.values() for one in planned.hyperparameters}
+    )
     table = read.readings(results)
     last = table.filter(polars.col("length") == table["length"].max())
     lost = sum(map(diverged, results.tables.values()))
     return Section(
         title="OthelloGPT: trained on short games, tested on whole ones",
         introduction=(
-            f"GPTs read the moves of random Othello games on a board of {recipe.board} x "
-            f"{recipe.board} and learn to give the next one. In training they see the first "
-            f"{recipe.train_moves} moves of each game; they are tested after every move up to the "
-            "end of games that were held out, against the exact answer: all legal moves are "
+            f"GPTs read the moves of random Othello games on a board of {games.board} "
+            f"x {games.board} and learn to give the next one. In training they see the first "
+            f"{recipe.max_train_length + 1} moves of each game; they are tested after every move up "
+            "to the end of games that were held out, against the exact answer: all legal moves are "
             "equally likely. The gap is how many moves longer the input is than any in training."
         ),
         pictures=[
@@ -146,8 +151,8 @@ def section(results: Results) -> Section:
             "happens at positions never trained are ours.",
             f"Ours at scale '{results.scale}': {size.layers} layers, {size.heads} heads, width "
             f"{size.width}; {recipe.steps} steps of {recipe.batch} new games, learning rate "
-            f"{member.learning_rate:g} after {member.warmup} steps of warm-up, constant but where "
-            f"said otherwise; loss on the {member.loss} move; no dropout but of the embedding; "
+            f"{one.learning_rate:g} after {one.warmup} steps of warm-up, constant but where "
+            f"said otherwise; loss on the {one.loss} move; no dropout but of the embedding; "
             f"seeds {seeds[0]} to {seeds[-1]}; {recipe.test_inputs} test games, of which "
             f"{last['inputs'][0]} last to the longest input.",
             "Positions are learned vectors. Those that training never reaches keep the small "

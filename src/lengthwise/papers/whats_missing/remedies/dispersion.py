@@ -11,7 +11,7 @@ from lengthwise.papers.whats_missing.remedies.section import REMEDIES
 
 def evidence(results: Results) -> list[Finding]:
     """Read both halves of the claim off the baseline, within each seed."""
-    recipe = readings.recipe_of(results)
+    trained, longest = results.recipe.max_train_length, results.recipe.task.lengths[-1]
     displacement = readings.curves(results, "baseline", "displacement")
     slopes = [
         -slope(group["length"], group["value"])
@@ -19,8 +19,7 @@ def evidence(results: Results) -> list[Finding]:
     ]
     tvd = readings.curves(results, "baseline", "tvd")
     short, long = (
-        by_seed(tvd.filter(polars.col("length") == length))
-        for length in (recipe.train_length, recipe.vocab - 1)
+        by_seed(tvd.filter(polars.col("length") == length)) for length in (trained, longest)
     )
     return [
         Finding(
@@ -29,7 +28,7 @@ def evidence(results: Results) -> list[Finding]:
             smallest=0.1,
         ),
         Finding(
-            f"TVD at length {recipe.vocab - 1} / TVD at the training length {recipe.train_length}",
+            f"TVD at length {longest} / TVD at the training length {trained}",
             paired_ratio(long, short),
             SMALLEST_FACTOR,
         ),

@@ -2,7 +2,8 @@
 
 from lengthwise.claims import PlannedRun, Scale
 from lengthwise.claims.readings import BIAS_POWERS, EMA_POWERS
-from lengthwise.runs import SetComplementRecipe
+from lengthwise.models import MinimalModel
+from lengthwise.runs import recipe_for
 from lengthwise.training import Hyperparameters
 
 SEEDS_AND_STEPS: dict[Scale, tuple[int, int]] = {
@@ -19,11 +20,13 @@ def plan(scale: Scale) -> dict[str, PlannedRun]:
     The averages of both come from the same runs.
     """
     seeds, steps = SEEDS_AND_STEPS[scale]
-    members = tuple(
+    models = tuple(
         Hyperparameters(seed=seed, ema_powers=EMA_POWERS, bias_powers=BIAS_POWERS)
         for seed in range(seeds)
     )
     return {
-        label: PlannedRun(SetComplementRecipe(norm=norm, steps=steps), members)
-        for label, norm in (("baseline", "none"), ("norm", "layernorm"))
+        label: PlannedRun(
+            recipe_for("set-complement", MinimalModel(remedies=remedies), steps=steps), models
+        )
+        for label, remedies in (("baseline", ()), ("norm", ("layernorm",)))
     }

@@ -4,12 +4,6 @@ import polars
 
 from lengthwise.claims import Results
 from lengthwise.claims.readings import alive, by_seed, weights_in_words
-from lengthwise.runs import SetComplementRecipe
-
-
-def recipe_of(results: Results) -> SetComplementRecipe:
-    """The recipe of both runs, but for the norm."""
-    return results.recipe(SetComplementRecipe)
 
 
 def curves(results: Results, run: str, measure: str, kind: str = "raw") -> polars.DataFrame:
@@ -20,5 +14,5 @@ def curves(results: Results, run: str, measure: str, kind: str = "raw") -> polar
 
 def beyond(results: Results, run: str, kind: str = "raw") -> dict[int, float]:
     """Mean TVD over all lengths beyond the training length, by seed."""
-    longest = recipe_of(results).train_length
+    longest = results.recipe.max_train_length
     return by_seed(curves(results, run, "tvd", kind).filter(polars.col("length") > longest))

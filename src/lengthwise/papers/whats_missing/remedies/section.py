@@ -23,14 +23,15 @@ LINES = {
 
 def section(results: Results) -> Section:
     """The experiment's part of a report."""
-    recipe = readings.recipe_of(results)
+    recipe = results.recipe
     return Section(
         title="Where a small transformer breaks, and what mends it",
         introduction=(
             f"A one-layer transformer learns to name a token it has not seen yet, out of "
-            f"{recipe.vocab}. It is trained on inputs of up to {recipe.train_length} tokens and "
-            f"tested on up to {recipe.vocab - 1}. Attention is a mean, so every token's share "
-            "shrinks as the input grows, and beyond the training length the answer blurs."
+            f"{recipe.task.classes}. It is trained on inputs of up to {recipe.max_train_length} "
+            f"tokens and tested on up to {recipe.task.lengths[-1]}. Attention is a mean, so every "
+            "token's share shrinks as the input grows, and beyond the training length the answer "
+            "blurs."
         ),
         pictures=[drawing.picture(results) for drawing in DRAWINGS],
         notes=_notes(results),
@@ -39,8 +40,8 @@ def section(results: Results) -> Section:
 
 def figure_remedies(results: Results) -> Figure:
     """TVD against length: baseline, BEMA, norm and both, with the 2/s theory."""
-    recipe = readings.recipe_of(results)
-    lengths = range(1, recipe.vocab)
+    recipe = results.recipe
+    lengths = recipe.task.lengths
     curves = {
         label: Curve(readings.curves(results, run, "tvd", kind), colour, dashes, marker)
         for label, (run, kind, colour, dashes, marker) in LINES.items()
@@ -48,7 +49,7 @@ def figure_remedies(results: Results) -> Figure:
     with house_style():
         figure = new_figure(8.2, 4.8)
         axes = figure.subplots()
-        draw_by_length(axes, curves, recipe.train_length, lengths, "TVD from the exact answer")
+        draw_by_length(axes, curves, recipe.max_train_length, lengths, "TVD from the exact answer")
         axes.plot(
             lengths, theory(results), "--", color=COLOURS["grey"], lw=1.5,
             label="2/s theory for the baseline",
@@ -61,14 +62,14 @@ def figure_remedies(results: Results) -> Figure:
 
 def theory(results: Results) -> list[float]:
     """TVD by length if every displacement were 2C/s, with C read off at the training length."""
-    recipe = readings.recipe_of(results)
-    vocab, strength = recipe.vocab, _strength(results)
+    recipe = results.recipe
+    vocab, strength = recipe.task.classes, _strength(results)
     return [s / (s + (vocab - s) * math.exp(strength / s)) for s in range(1, vocab)]
 
 
 def _strength(results: Results) -> float:
     """2C: the baseline's displacement at the training length, times that length."""
-    length = readings.recipe_of(results).train_length
+    length = results.recipe.max_train_length
     displacement = readings.curves(results, "baseline", "displacement")
     at_length = displacement.filter(polars.col("length") == length)
     return float(np.mean(at_length["value"].to_numpy())) * length
@@ -76,8 +77,8 @@ def _strength(results: Results) -> float:
 
 def figure_displacement(results: Results) -> Figure:
     """Displacement against length, with and without the norm, and the 2C/s line."""
-    recipe = readings.recipe_of(results)
-    lengths = range(1, recipe.vocab)
+    recipe = results.recipe
+    lengths = recipe.task.lengths
     curves = {
         label: Curve(readings.curves(results, run, "displacement"), colour, dashes, marker)
         for label, (run, kind, colour, dashes, marker) in LINES.items()
@@ -88,7 +89,7 @@ def figure_displacement(results: Results) -> Figure:
     with house_style():
         figure = new_figure(8.2, 4.0)
         axes = figure.subplots()
-        draw_by_length(axes, curves, recipe.train_length, lengths, "displacement (logits)")
+        draw_by_length(axes, curves, recipe.max_train_length, lengths, "displacement (logits)")
         anchor = _strength(results)
         axes.plot(
             lengths, [anchor / s for s in lengths], "--", color=COLOURS["grey"], lw=1.5,
@@ -150,16 +151,17 @@ DRAWINGS = [
 
 
 def _notes(results: Results) -> list[str]:
-    recipe = readings.recipe_of(results)
-    member = results.plan["baseline"].members[0]
+    recipe = results.recipe
+    one = results.plan["baseline"].hyperparameters[0]
+    vocab, extra_width = recipe.task.classes, recipe.model.extra_width  # type: ignore[attr-defined]
     return [
         "The task, the model's form, TVD, the 2/s law, BEMA and its default powers are the "
         "papers'. The paper gives no sizes, optimizer, batch, steps or numbers of seeds: all of "
         "these are ours.",
-        f"Ours at scale '{results.scale}': vocabulary {recipe.vocab}, training length "
-        f"{recipe.train_length}, width {recipe.vocab - 1 + recipe.extra}, {recipe.steps} steps of "
-        f"{recipe.batch} inputs, AdamW at {member.learning_rate:g} with betas {member.beta1:g} and "
-        f"{member.beta2:g}, clipping at {member.clip:g}, loss on the {member.loss} token.",
+        f"Ours at scale '{results.scale}': vocabulary {vocab}, training length "
+        f"{recipe.max_train_length}, width {vocab - 1 + extra_width}, {recipe.steps} steps of "
+        f"{recipe.batch} inputs, AdamW at {one.learning_rate:g} with betas {one.beta1:g} and "
+        f"{one.beta2:g}, clipping at {one.grad_clip:g}, loss on the {one.loss} token.",
         "A seed fixes the data, their order and the initial weights of all models that bear it; "
         "models with and without the norm, raw and averaged, are compared within the seed.",
         f"Lengths with at most {recipe.test_inputs} inputs are measured on all of them, longer "

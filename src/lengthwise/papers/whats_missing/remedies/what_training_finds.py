@@ -40,7 +40,7 @@ class Anatomy:
 
 def evidence(results: Results) -> list[Finding]:
     """Look into every trained model that did not diverge, with and without averaging and norm."""
-    longest = readings.recipe_of(results).vocab - 1
+    longest = results.recipe.task.lengths[-1]
 
     def by_seed(kind: str, value: Callable[[Anatomy], float]) -> dict[int, float]:
         return {seed: value(one) for seed, one in anatomies(results, kind).items()}
@@ -94,12 +94,12 @@ def anatomies(results: Results, kind: str) -> dict[int, Anatomy]:
     folder = RunFolder.open(results.folder / run)
     trainer = load_trainer(folder)
     found = {}
-    for index, member in enumerate(folder.members):
-        if member.seed not in alive:
+    for index, one in enumerate(folder.hyperparameters):
+        if one.seed not in alive:
             continue
-        model = trained_model(trainer, index, member, ema_power, bias_power)
+        model = trained_model(trainer, index, ema_power, bias_power)
         tables = read_tables(model)
-        found[member.seed] = Anatomy(
+        found[one.seed] = Anatomy(
             tables.attention_distance,
             fit_structure(tables).distance,
             dict(certify(model).margins),
@@ -109,8 +109,8 @@ def anatomies(results: Results, kind: str) -> dict[int, Anatomy]:
 
 def figure_training(results: Results) -> Figure:
     """Worst margins by length of every trained model, and how near they are to the theorem."""
-    recipe = readings.recipe_of(results)
-    lengths = range(1, recipe.vocab)
+    recipe = results.recipe
+    lengths = recipe.task.lengths
     with house_style():
         figure = new_figure(9.6, 4.0)
         left, right = figure.subplots(1, 2)

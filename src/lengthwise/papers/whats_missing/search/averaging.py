@@ -14,10 +14,10 @@ REACH = 2.0
 """Where the colours of the picture end: half or twice the TVD."""
 
 PARTS = {
-    "no norm, constant rate": {"norm": "none", "final_rate": 1.0},
-    "no norm, rate falls to 0": {"norm": "none", "final_rate": 0.0},
-    "norm, constant rate": {"norm": "layernorm", "final_rate": 1.0},
-    "norm, rate falls to 0": {"norm": "layernorm", "final_rate": 0.0},
+    "no norm, constant rate": {"norm": "none", "final_lr_fraction": 1.0},
+    "no norm, rate falls to 0": {"norm": "none", "final_lr_fraction": 0.0},
+    "norm, constant rate": {"norm": "layernorm", "final_lr_fraction": 1.0},
+    "norm, rate falls to 0": {"norm": "layernorm", "final_lr_fraction": 0.0},
 }
 """Where averaging is read on its own: whether the learning rate stays decides how much noise there
 is left to average. Ours."""

@@ -12,7 +12,7 @@ from lengthwise.report.style import Figure, house_style, new_figure
 
 SPLITS = {
     "gaps up to": "largest_gap",
-    "extra": "extra",
+    "extra": "extra_width",
     "steps": "steps",
     "norm": "norm",
     "loss": "loss",

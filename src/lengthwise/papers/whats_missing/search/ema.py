@@ -8,7 +8,7 @@ from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.averaging import ALL_POWERS, CHOSEN, PARTS, gain_within
 from lengthwise.papers.whats_missing.search.section import SEARCH
 
-LOSSES = {"drawn": "the drawn token", "exact": "the exact target, the control"}
+LOSSES = {"sampled": "the drawn token", "soft": "the exact target, the control"}
 
 
 def evidence(results: Results) -> list[Finding]:
@@ -26,7 +26,7 @@ def evidence(results: Results) -> list[Finding]:
                 f"({CHOSEN}), loss on {words}",
                 raw.minus(average).exp(),
                 SMALLEST_FACTOR,
-                decides=loss == "drawn",
+                decides=loss == "sampled",
             )
         )
     raw_over = f"raw / {DEFAULT_EMA}"

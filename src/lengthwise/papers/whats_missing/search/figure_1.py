@@ -31,7 +31,14 @@ def tables(results: Results) -> list[Table]:
     """All about the best models, to compute with."""
     best = best_of_families(results).sort("largest_gap", "tvd_beyond")
     first = ["largest_gap", "family", "kind", "tvd_within", "tvd_beyond", *READINGS, "trial"]
-    settings = ["extra", "steps", "learning_rate", "final_rate", "weight_decay", "loss"]
+    settings = [
+        "extra_width",
+        "steps",
+        "learning_rate",
+        "final_lr_fraction",
+        "weight_decay",
+        "loss",
+    ]
     chosen = best.select(*first, *settings, *readings.SITES)
     return [Table.of_frame("best-of-families", "The best model of every family.", chosen)]
 

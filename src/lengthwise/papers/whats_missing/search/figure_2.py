@@ -12,7 +12,7 @@ from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
 PORTIONS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 """Top portions that are drawn. Ours."""
 
-CELLS = {"largest_gap": "gaps up to {}", "extra": "{} extra dimensions"}
+CELLS = {"largest_gap": "gaps up to {}", "extra_width": "{} extra dimensions"}
 """What models are ranked within, and its words."""
 
 
@@ -71,7 +71,7 @@ def figure(results: Results) -> Figure:
                 for width, colour, marker in zip(
                     widths, ("green", "blue", "orange"), "os^", strict=False
                 ):
-                    cell = readings.part(table, largest_gap=gap, extra=width)
+                    cell = readings.part(table, largest_gap=gap, extra_width=width)
                     tops = [
                         TopPortion(cell, site, list(CELLS), portion).estimate()
                         for portion in PORTIONS

@@ -1,7 +1,7 @@
 """The search that the claims rest on."""
 
 from lengthwise.claims import PlannedSearch, Scale
-from lengthwise.search.set_complement import set_complement_space
+from lengthwise.papers.whats_missing.search.space import set_complement_space
 
 TRIALS: dict[Scale, int] = {"quick": 300, "laptop": 2000, "paper": 20_000}
 """The paper gives none. Ours."""

@@ -8,7 +8,7 @@ from lengthwise.papers.whats_missing.search.section import SEARCH
 from lengthwise.report.intervals import draw_intervals
 from lengthwise.report.style import Figure, house_style, new_figure
 
-SPLITS = {"largest_gap": "gaps up to {}", "extra": "{} extra dimensions", "steps": "{} steps"}
+SPLITS = {"largest_gap": "gaps up to {}", "extra_width": "{} extra dimensions", "steps": "{} steps"}
 
 
 @once

@@ -5,7 +5,7 @@ import polars
 
 from lengthwise.claims import Estimate, Results, TopPortion, estimate, once
 from lengthwise.claims.readings import weights_in_words
-from lengthwise.search.set_complement import DROPOUTS
+from lengthwise.papers.whats_missing.search.space import DROPOUTS
 
 SITES = dict(zip(DROPOUTS, ("embedding", "attention weights", "attention output"), strict=True))
 """Dropout sites as hyper-parameters and in words. Ours."""
@@ -18,18 +18,21 @@ PAIRS = "pairs"
 def trials(results: Results) -> polars.DataFrame:
     """All trials that did not diverge: a row per set of weights.
 
-    Beside the columns of the search's table: `pair` (of twins), `largest_gap` (longest test length
-    minus training length), `kind` ("raw", "EMA 0.5", "BEMA 0.5 0.2" ...), `dropout` (whether any
-    site has one), `family` (the remedies that a model has: "norm + EMA").
+    Beside the columns of the search's table: `pair` (of twins), `norm` (or "none"), `largest_gap`
+    (longest test length minus training length), `kind` ("raw", "EMA 0.5", "BEMA 0.5 0.2" ...),
+    `dropout` (whether any site has one), `family` (the remedies that a model has: "norm + EMA").
     """
     assert results.search is not None
     longest = results.search.by_length()["length"].max()
     table = results.search.table().filter(
         polars.col("diverged").is_null(), polars.col("tvd_beyond").is_not_nan()
     )
-    table = table.with_columns(
+    norm = polars.col("model.remedies").list.first().fill_null("none")
+    table = table.rename({"model.extra_width": "extra_width"}).with_columns(
         pair=polars.col("trial") // 2,
-        largest_gap=longest - polars.col("train_length"),
+        norm=norm,
+        factor=polars.col("factor").replace("model.remedies", "norm"),
+        largest_gap=longest - polars.col("max_train_length"),
         kind=weights_in_words(),
         dropout=polars.any_horizontal(polars.col(site) > 0 for site in DROPOUTS),
     )

@@ -50,7 +50,7 @@ def allowed_margin(vocab: int, spread: float) -> float:
 def _pushed(vocab: int, width: int, seed: int) -> MinimalTransformer:
     """A model trained for a margin of 1 at length 1, and for legal logits as equal as may be."""
     with seeded(seed, "theorem 4.2 (a)"):
-        model = MinimalTransformer(vocab, width - vocab + 1, "constant", pre_norm=False)
+        model = MinimalTransformer(vocab, width - vocab + 1, pre_norm=False, remedies=("constant",))
     model.to(torch.float64)
     inputs = torch.arange(vocab).unsqueeze(1)
     seen = torch.eye(vocab, dtype=torch.bool)
