@@ -165,7 +165,7 @@ class SetReader(nn.Module):
 
     def _read(self, encoded: Tensor, length: int) -> Keys:
         """All items are seen, and their number is known before they are."""
-        return Keys(encoded.new_zeros(()), counted=encoded.new_tensor(float(length)))
+        return Keys(encoded.new_zeros(1, 1), counted=encoded.new_tensor(float(length)))
 
     def _folded(self, encoded: Tensor, read: Keys) -> Tensor:
         """What the query compares with features: `(batch, heads * maps, features)`."""
