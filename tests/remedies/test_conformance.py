@@ -1,5 +1,7 @@
 """Every remedy of the package keeps to the suite, and so do remedies that act together."""
 
+from pathlib import Path
+
 from lengthwise.registry import REMEDIES
 from lengthwise.testing import RemedyConformance
 
@@ -19,3 +21,10 @@ class TestChains(RemedyConformance):
         ("fire", "differential", "layernorm:place=before"),
         ("sinusoidal", "nap", "layernorm"),
     )
+
+
+OWN = str(Path(__file__).with_name("query_key_norm.py"))
+
+
+class TestFile(RemedyConformance):
+    remedies = (OWN, f"{OWN}:scale=2.5", (OWN, "rotary", "layernorm"))

@@ -74,10 +74,10 @@ class ModelConformance:
             test_inputs=4,
         )
 
-    def built(self, model: Model, task: Task, seed: int = 0, **rates: float) -> Any:
+    def built(self, model: Model, task: Task, seed: int = 0, **rates: Any) -> Any:
         """An untrained model in float64."""
         with seeded(seed):
-            one = self.recipe(model, task).build(Hyperparameters(**rates))  # type: ignore[arg-type]
+            one = self.recipe(model, task).build(Hyperparameters(**rates))
             return shaken(one.double())
 
     def rates(self, model: Model) -> list[str]:

@@ -233,7 +233,7 @@ class RemedyConformance:
         try:
             logits = model(tokens)
         except InputError:
-            with pytest.raises(InputError, match=" = .*: expected "):
+            with pytest.raises(InputError, match=r" = .*: expected "):
                 model(tokens)
             return
         assert logits.isfinite().all()
