@@ -129,9 +129,10 @@ def section(results: Results) -> Section:
         introduction=(
             f"GPTs read the moves of random Othello games on a board of {games.board} "
             f"x {games.board} and learn to give the next one. In training they see the first "
-            f"{recipe.max_train_length + 1} moves of each game; they are tested after every move up "
-            "to the end of games that were held out, against the exact answer: all legal moves are "
-            "equally likely. The gap is how many moves longer the input is than any in training."
+            f"{recipe.max_train_length + 1} moves of each game; they are tested after every move "
+            "up to the end of games that were held out, against the exact answer: all legal moves "
+            "are equally likely. The gap is how many moves longer the input is than any of "
+            "training."
         ),
         pictures=[
             Drawing(
