@@ -26,11 +26,7 @@ class Curve:
 
 
 def draw_by_length(
-    axes: Axes,
-    curves: Mapping[str, Curve],
-    train_length: int,
-    lengths: Sequence[int],
-    ylabel: str,
+    axes: Axes, curves: Mapping[str, Curve], train_length: int, lengths: Sequence[int], ylabel: str
 ) -> None:
     """Draw means over seeds with 95 % bands, and shade the lengths seen in training.
 
