@@ -1,5 +1,6 @@
 """Verdicts, what is kept with results, and where claims are found."""
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from lengthwise.claims import (
     Results,
     Section,
     claims_of_file,
+    claims_of_package,
     estimate,
     once,
     reproduce,
@@ -115,3 +117,17 @@ def test_a_file_without_usable_claims_is_refused(text: str, message: str, tmp_pa
         claims_of_file(path)
     with pytest.raises(InputError, match="Python file"):
         claims_of_file(tmp_path / "absent.py")
+
+
+def test_claims_of_a_package_are_found_in_every_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "some_papers" / "paper" / "experiment"
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent, folder.parents[1]):
+        (package / "__init__.py").touch()
+    (folder / "one.py").write_text(FILE)
+    (folder / "two.py").write_text(f"from {folder.parents[1].name}.paper.experiment.one import *")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = claims_of_package(importlib.import_module("some_papers"))
+    assert list(found) == ["mine/first", "mine/later"], "a claim that is imported counts once"

@@ -60,9 +60,7 @@ class Results:
         return next(iter(self.plan.values())).recipe
 
 
-def once(
-    compute: Callable[Concatenate[Results, P], T],
-) -> Callable[Concatenate[Results, P], T]:
+def once(compute: Callable[Concatenate[Results, P], T]) -> Callable[Concatenate[Results, P], T]:
     """Compute a function of results once: findings, figures and tables of a page share it.
 
     What it gives is kept with the results and goes with them.

@@ -75,8 +75,7 @@ def reproduce(
         place.mkdir(parents=True, exist_ok=True)
         if experiment.search is not None:
             _search(place / "search", experiment.search(scale), command, report)
-    results = {one: _results(one, scale, place, model) for one, place in places.items()}
-    return _judged(claims, scale, results, tuple(folders.values()))
+    return reopen(claims, scale, out, model)
 
 
 def reopen(
@@ -90,10 +89,21 @@ def reopen(
         out: Where `reproduce` put them.
         model: Which model was probed instead of the experiments' own, where they probe one.
     """
-    places = _places(claims, scale, out)
-    results = {one: _results(one, scale, place, model) for one, place in places.items()}
-    paths = dict.fromkeys(place / run for one, place in places.items() for run in one.plan(scale))
-    return _judged(claims, scale, results, tuple(map(RunFolder.open, paths)))
+    verdicts: dict[str, Verdict] = {}
+    sections = []
+    folders: dict[Path, RunFolder] = {}
+    for experiment, place in _places(claims, scale, out).items():
+        plan = experiment.plan(scale)
+        folders |= {place / label: _planned(place / label, run) for label, run in plan.items()}
+        tables = {label: folders[place / label].table() for label in plan}
+        searched = SearchFolder.open(place / "search") if experiment.search else None
+        results = Results(scale, plan, tables, place, model, searched)
+        own = [claim for claim in claims if claim.experiment is experiment]
+        with _threads(experiment):
+            verdicts |= {claim.name: claim.judge(results) for claim in own}
+            sections.append(_section(experiment, own, results))
+    ordered = tuple(verdicts[claim.name] for claim in claims)
+    return Reproduction(scale, ordered, tuple(sections), tuple(folders.values()))
 
 
 def _places(claims: Sequence[Claim], scale: Scale, out: Path) -> dict[Experiment, Path]:
@@ -103,31 +113,6 @@ def _places(claims: Sequence[Claim], scale: Scale, out: Path) -> dict[Experiment
         if by_name.setdefault(one.name, one) is not one:
             raise InputError(f"experiment = {one.name!r}: expected a name that no other has")
     return {one: out / one.folder / scale for one in by_name.values()}
-
-
-def _results(experiment: Experiment, scale: Scale, place: Path, model: str | None) -> Results:
-    plan = experiment.plan(scale)
-    tables = {label: _planned(place / label, run).table() for label, run in plan.items()}
-    searched = SearchFolder.open(place / "search") if experiment.search else None
-    return Results(scale, plan, tables, place, model, searched)
-
-
-def _judged(
-    claims: Sequence[Claim],
-    scale: Scale,
-    results: dict[Experiment, Results],
-    folders: tuple[RunFolder, ...],
-) -> Reproduction:
-    verdicts: dict[str, Verdict] = {}
-    sections = []
-    for experiment, result in results.items():
-        own = [claim for claim in claims if claim.experiment is experiment]
-        with _threads(experiment):
-            verdicts |= {claim.name: claim.judge(result) for claim in own}
-            sections.append(_section(experiment, own, result))
-    return Reproduction(
-        scale, tuple(verdicts[claim.name] for claim in claims), tuple(sections), folders
-    )
 
 
 @contextmanager

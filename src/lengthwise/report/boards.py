@@ -149,8 +149,11 @@ def _strength(probability: float, darkest: float) -> float:
 
 def _mixed(colour: str, strength: float) -> str:
     """So much of a colour on an empty square."""
-    pairs = zip(_channels(EMPTY), _channels(colour), strict=True)
-    return "#" + "".join(f"{round(255 * (a + (b - a) * strength)):02x}" for a, b in pairs)
+    from matplotlib.colors import to_hex, to_rgb
+
+    pairs = zip(to_rgb(EMPTY), to_rgb(colour), strict=True)
+    red, green, blue = (a + (b - a) * strength for a, b in pairs)
+    return str(to_hex((red, green, blue)))
 
 
 def _readable(background: str) -> str:
@@ -165,11 +168,9 @@ def contrast(one: str, other: str) -> float:
 
 
 def _luminance(colour: str) -> float:
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _channels(colour)
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    from matplotlib.colors import to_rgb
 
-
-def _channels(colour: str) -> list[float]:
-    return [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)
+    )
+    return float(0.2126 * red + 0.7152 * green + 0.0722 * blue)

@@ -7,10 +7,7 @@ from lengthwise.report.style import COLOURS, Axes
 
 
 def draw_intervals(
-    axes: Axes,
-    effects: Mapping[str, Estimate],
-    names: Sequence[str],
-    smallest: float | None = None,
+    axes: Axes, effects: Mapping[str, Estimate], names: Sequence[str], smallest: float | None = None
 ) -> None:
     """Draw a dot and a bar per effect, on a logarithmic axis.
 

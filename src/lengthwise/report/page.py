@@ -1,7 +1,7 @@
 """One self-contained HTML page about tested claims: no request leaves it."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from importlib import resources
 
 from lengthwise.claims import Finding, Picture, Reproduction, Section, Table, Verdict
@@ -36,23 +36,20 @@ def page(reproduction: Reproduction, command: str) -> str:
 
 
 def _verdict_table(verdicts: Sequence[Verdict]) -> str:
-    rows = "".join(
-        "<tr>"
-        f"<td><span class='verdict {verdict.outcome}'>{verdict.outcome}</span></td>"
-        f"<td>{html.escape(verdict.claim.sentence)}"
-        f"<br><small>{html.escape(verdict.claim.source)}</small></td>"
-        f"<td class=number>{number(verdict.headline.estimate.mean)}</td>"
-        f"<td class=number>{_interval(verdict.headline)}</td>"
-        f"<td class=number>{_over(verdict.headline)}</td></tr>"
-        for verdict in verdicts
-    )
+    rows = [
+        (
+            f"<span class='verdict {one.outcome}'>{one.outcome}</span>",
+            f"{html.escape(one.claim.sentence)}<br><small>{html.escape(one.claim.source)}</small>",
+            *_numbers(one.headline),
+        )
+        for one in verdicts
+    ]
     legend = "".join(
         f"<li>{html.escape(v.claim.name)}: {html.escape(v.headline.effect)}</li>" for v in verdicts
     )
+    columns = ("Verdict", "Claim", "Effect", "95&nbsp;% interval", "Over")
     return (
-        "<h2>Verdicts</h2><div class=wide><table><thead><tr><th>Verdict</th><th>Claim</th>"
-        "<th class=number>Effect</th><th class=number>95&nbsp;% interval</th>"
-        f"<th class=number>Over</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<h2>Verdicts</h2>{_grid(columns, rows, range(2, 5))}"
         f"<p class=note>What the effects are:</p><ul class=note>{legend}</ul>"
     )
 
@@ -74,67 +71,45 @@ def _figure(picture: Picture) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(
-        f"<th{' class=number' if place else ''}>{html.escape(column)}</th>"
-        for place, column in enumerate(table.columns)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class=number' if place else ''}>{html.escape(cell)}</td>"
-            for place, cell in enumerate(row)
-        )
-        + "</tr>"
-        for row in table.rows
-    )
-    return (
-        f"<figure><div class=wide><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-        f"</table></div><figcaption>{html.escape(table.caption)}</figcaption></figure>"
-    )
+    columns, *rows = ([html.escape(cell) for cell in row] for row in (table.columns, *table.rows))
+    grid = _grid(columns, rows, range(1, len(columns)))
+    return f"<figure>{grid}<figcaption>{html.escape(table.caption)}</figcaption></figure>"
 
 
 def _evidence(verdicts: Sequence[Verdict]) -> str:
-    rows = "".join(
-        f"<tr><td>{html.escape(verdict.claim.name)}</td><td>{html.escape(finding.effect)}</td>"
-        f"<td class=number>{number(finding.estimate.mean)}</td>"
-        f"<td class=number>{_interval(finding)}</td>"
-        f"<td class=number>{_over(finding)}</td>"
-        f"<td class=number>{number(finding.smallest)}</td>"
-        f"<td>{finding.words}</td></tr>"
+    rows = [
+        (
+            html.escape(verdict.claim.name), html.escape(finding.effect), *_numbers(finding),
+            number(finding.smallest), finding.words,
+        )
         for verdict in verdicts
         for finding in verdict.findings
-    )
+    ]  # fmt: skip
+    columns = ("Claim", "Effect", "Estimate", "95&nbsp;% interval", "Over",
+               "Smallest that matters", "Outcome")  # fmt: skip
     return (
-        "<h2>All the evidence</h2><div class=wide><table><thead><tr><th>Claim</th><th>Effect</th>"
-        "<th class=number>Estimate</th><th class=number>95&nbsp;% interval</th>"
-        "<th class=number>Over</th><th class=number>Smallest that matters</th><th>Outcome</th>"
-        f"</tr></thead><tbody>{rows}</tbody></table></div><p class=note>A number <em>holds</em> "
-        "if its whole interval lies above the smallest effect that matters, <em>fails</em> if it "
-        "lies below, and is <em>undecided</em> otherwise. Intervals are Student's t, or a "
-        "bootstrap where that is said; where an effect says <em>every</em>, they are the smallest "
-        "and the largest value instead.</p>"
+        f"<h2>All the evidence</h2>{_grid(columns, rows, range(2, 6))}<p class=note>A number "
+        "<em>holds</em> if its whole interval lies above the smallest effect that matters, "
+        "<em>fails</em> if it lies below, and is <em>undecided</em> otherwise. Intervals are "
+        "Student's t, or a bootstrap where that is said; where an effect says <em>every</em>, they "
+        "are the smallest and the largest value instead.</p>"
     )
 
 
 def _origin(reproduction: Reproduction, command: str) -> str:
-    runs = "".join(
-        f"<tr><td>{html.escape(folder.path.name)}</td>"
-        f"<td>{html.escape(_seeds(folder.hyperparameters))}</td>"
-        f"<td>lengthwise {html.escape(folder.description['version']['lengthwise'])}, "
-        f"torch {html.escape(folder.description['version']['torch'])}, "
-        f"commit {html.escape(folder.description['version']['commit'][:12])}</td></tr>"
-        for folder in reproduction.folders
-    )
+    rows = []
+    for folder in reproduction.folders:
+        version = folder.version
+        code = f"lengthwise {version['lengthwise']}, torch {version['torch']}"
+        parts = (folder.path.name, _seeds(folder.hyperparameters),
+                 f"{code}, commit {version['commit'][:12]}")  # fmt: skip
+        rows.append([html.escape(part) for part in parts])
     notes = (note for section in reproduction.sections for note in section.notes)
     listed = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
-    table = (
-        "<div class=wide><table><thead><tr><th>Run</th><th>Seeds</th><th>Code</th></tr></thead>"
-        f"<tbody>{runs}</tbody></table></div>"
-    )
     return (
         "<h2>Where the numbers come from</h2><p>This page is made again by</p>"
         f"<pre>{html.escape(command)}</pre>"
-        f"{table if runs else ''}<ul>{listed}</ul>"
+        f"{_grid(('Run', 'Seeds', 'Code'), rows, ()) if rows else ''}<ul>{listed}</ul>"
     )
 
 
@@ -145,9 +120,21 @@ def _seeds(hyperparameters: Sequence[Hyperparameters]) -> str:
     return ", ".join(map(str, seeds))
 
 
-def _interval(finding: Finding) -> str:
-    return f"{number(finding.estimate.low)} to {number(finding.estimate.high)}"
+def _numbers(finding: Finding) -> tuple[str, str, str]:
+    """An estimate, its interval, and what it is over, as cells."""
+    one = finding.estimate
+    interval = f"{number(one.low)} to {number(one.high)}"
+    return number(one.mean), interval, html.escape(f"{one.count} {one.unit}")
 
 
-def _over(finding: Finding) -> str:
-    return html.escape(f"{finding.estimate.count} {finding.estimate.unit}")
+def _grid(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Container[int]) -> str:
+    """A table of cells that are HTML already; `numbers` says which columns hold numbers."""
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        kinds = (" class=number" if place in numbers else "" for place in range(len(cells)))
+        filled = (f"<{tag}{kind}>{cell}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
+        return f"<tr>{''.join(filled)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    head = line(columns, "th")
+    return f"<div class=wide><table><thead>{head}</thead><tbody>{body}</tbody></table></div>"

@@ -1,7 +1,5 @@
 """Figure 3: OthelloGPT, means of top quantiles of models by gap, BEMA against none."""
 
-from typing import NamedTuple
-
 import numpy as np
 import polars
 
@@ -17,10 +15,13 @@ from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.othello import readings as read
 from lengthwise.papers.whats_missing.othello.plan import DECAYED, OFFSET, VARIANTS
 from lengthwise.papers.whats_missing.othello.section import OTHELLO
-from lengthwise.report.style import COLOURS, Axes, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
 
 QUANTILES = (0.2, 0.5, 1.0)
 """Top portions of models that are drawn. Ours."""
+
+
+LINES = {"raw": ("orange", "o"), "EMA": ("green", "^"), "BEMA": ("blue", "s")}
 
 
 def evidence(results: Results) -> list[Finding]:
@@ -55,7 +56,7 @@ def evidence(results: Results) -> list[Finding]:
         add(
             f"mean over gaps of the top {portion:.0%} of models at each gap, raw / "
             f"{kinds['BEMA']} (chosen on these seeds; bootstrap)",
-            portion_ratio(above.values, below.values, portion),
+            portion_ratio(above, below, portion),
         )
     return findings
 
@@ -82,20 +83,13 @@ def portion_ratio(above: np.ndarray, below: np.ndarray, portion: float) -> Estim
     return Estimate.of_draws(ratio(slice(None)), draws, len(above), "seeds")
 
 
-class _Grid(NamedTuple):
-    values: np.ndarray
-    """`(seeds, variants, gaps)`."""
-    gaps: list[int]
-
-
-def _by_seed(table: polars.DataFrame) -> _Grid:
-    """The values of one kind of weights; seeds of which a model diverged are left out."""
-    gaps = sorted(table["gap"].unique())
+def _by_seed(table: polars.DataFrame) -> np.ndarray:
+    """Values `(seeds, variants, gaps)`; seeds of which a model diverged are left out."""
     ordered = table.sort("seed", "variant", "gap")
     counts = ordered.group_by("seed", maintain_order=True).agg(polars.col("variant").n_unique())
     whole = counts.filter(polars.col("variant") == counts["variant"].max())["seed"]
     ordered = ordered.filter(polars.col("seed").is_in(whole.to_list()))
-    return _Grid(ordered["value"].to_numpy().reshape(len(whole), -1, len(gaps)), gaps)
+    return ordered["value"].to_numpy().reshape(len(whole), -1, table["gap"].n_unique())
 
 
 def _models(values: np.ndarray) -> np.ndarray:
@@ -122,33 +116,27 @@ def figure(results: Results) -> Figure:
     """A panel per top portion, a line per kind of weights."""
     table = read.readings(results)
     kinds, drawn = _kinds(table), _drawn(table)
+    gaps = drawn["gap"].unique().sort().to_list()
     with house_style():
         figure = new_figure(3.6 * len(QUANTILES) + 0.8, 4.0)
         panels = figure.subplots(1, len(QUANTILES), sharey=True)
         for axes, portion in zip(panels, QUANTILES, strict=True):
             for name, (colour, marker) in LINES.items():
-                grid = _by_seed(read.of_kind(drawn, kinds[name]))
-                _draw(axes, grid, portion, COLOURS[colour], marker, kinds[name])
-            models = len(_models(grid.values))
+                values = _by_seed(read.of_kind(drawn, kinds[name]))
+                means = [top_means(_models(values[own]), portion) for own in _draws(len(values))]
+                axes.plot(
+                    gaps, top_means(_models(values), portion), color=COLOURS[colour],
+                    marker=marker, markersize=4, label=kinds[name],
+                )  # fmt: skip
+                low, high = np.quantile(means, MIDDLE, axis=0)
+                axes.fill_between(gaps, low, high, color=COLOURS[colour], alpha=0.15, lw=0)
+            models = len(_models(values))
             top = f"top {portion:.0%}: {max(1, round(portion * models))} of {models} models"
             axes.set_title(f"all {models} models" if portion == 1 else top)
             axes.set_xlabel("gap (moves beyond the training length)")
         panels[0].set_ylabel("mean TVD")
         panels[0].legend(loc="upper left")
         return figure
-
-
-LINES = {"raw": ("orange", "o"), "EMA": ("green", "^"), "BEMA": ("blue", "s")}
-
-
-def _draw(axes: Axes, grid: _Grid, portion: float, colour: str, marker: str, label: str) -> None:
-    """A line of means of the top portion, with a bootstrap band over seeds."""
-    draws = _draws(len(grid.values))
-    means = [top_means(_models(grid.values[draw]), portion) for draw in draws]
-    low, high = np.quantile(means, MIDDLE, axis=0)
-    middle = top_means(_models(grid.values), portion)
-    axes.plot(grid.gaps, middle, color=colour, marker=marker, markersize=4, label=label)
-    axes.fill_between(grid.gaps, low, high, color=colour, alpha=0.15, lw=0)
 
 
 FIGURE_3 = Claim(

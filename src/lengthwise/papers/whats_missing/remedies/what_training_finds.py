@@ -100,9 +100,7 @@ def anatomies(results: Results, kind: str) -> dict[int, Anatomy]:
         model = trained_model(trainer, index, ema_power, bias_power)
         tables = read_tables(model)
         found[one.seed] = Anatomy(
-            tables.attention_distance,
-            fit_structure(tables).distance,
-            dict(certify(model).margins),
+            tables.attention_distance, fit_structure(tables).distance, dict(certify(model).margins)
         )
     return found
 
