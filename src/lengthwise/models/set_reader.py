@@ -90,8 +90,12 @@ class SetReader(nn.Module):
             resid_dropout=Dropout(resid_dropout, "resid_dropout"),
         )
         self.answer = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, classes))
-        every = [*chain.of_model(), *self.attention.remedies]
+        of_model = chain.of_model()
+        every = [*of_model, *self.attention.remedies]
         require_fit(every, positions=False, causal=False, tracks=1, model="a set reader")
+        for one in of_model:
+            expected = "one with per_layer = True: a set reader has one layer and embeds no tokens"
+            require(False, "remedy", one.name, expected)
 
     def forward(self, inputs: SetInput) -> Tensor:
         """Logits `(batch, classes)`."""

@@ -15,7 +15,8 @@ from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.measures import Measurement, measure
 from lengthwise.measures.by_length import require_lengths
 from lengthwise.models import Model
-from lengthwise.registry import MODELS, TASKS
+from lengthwise.registry import MODELS, REMEDIES, TASKS
+from lengthwise.remedies import Remedy
 from lengthwise.remedies._base import canonical, names_of
 from lengthwise.tasks import Task
 from lengthwise.training import Fleet, Trainer, build_fleet
@@ -133,6 +134,11 @@ class Recipe(Training):
     def build(self, hyperparameters: Hyperparameters) -> nn.Module:
         """An untrained model; it knows its recipe, so that `save_model` can write it."""
         built = self.model.build(self.task, hyperparameters, self.max_train_length)
+        used = {one.name for one in built.modules() if isinstance(one, Remedy)}
+        for name in names_of(self.model.remedies):
+            known = REMEDIES.get(name).name
+            expected = f"none that model {self.model.name!r} leaves out: it makes no use of it"
+            require(known in used, "remedies", known, expected)
         built.recipe = self  # type: ignore[assignment]
         return built
 
