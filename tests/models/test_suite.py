@@ -9,11 +9,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from lengthwise.errors import InputError
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models import Model
 from lengthwise.models._base import tokens_of
 from lengthwise.remedies import Dropout
-from lengthwise.tasks import Task, TokenTask
+from lengthwise.runs import Recipe
+from lengthwise.tasks import SetComplement, Task, TokenTask
 from lengthwise.testing import ModelConformance
 
 SUITE = ModelConformance()
@@ -35,9 +37,6 @@ class Mean(nn.Module):
         hidden = self.dropout(self.embedding(tokens) * seen.unsqueeze(-1))
         if self.wrong == "later":
             return self.answer(hidden.mean(1, keepdim=True) + hidden)
-        if self.wrong == "beside":
-            hidden = hidden - hidden.mean()
-            self.embedding.weight.data = self.embedding.weight.data + 0
         total = seen.cumsum(1).clamp(min=1).unsqueeze(-1)
         logits: Tensor = self.answer(hidden.cumsum(1) / total)
         return logits[..., :-1] if self.wrong == "answers" else logits
@@ -81,6 +80,12 @@ BROKEN: dict[str, Callable[[Model], None]] = {
 def test_what_is_wrong_is_found(wrong: str) -> None:
     with pytest.raises(AssertionError):
         BROKEN[wrong](MeanModel(wrong=wrong))
+
+
+def test_a_recipe_does_not_leave_a_remedy_out() -> None:
+    message = "remedies = 'rotary': expected none that model 'mean' leaves out"
+    with pytest.raises(InputError, match=message):
+        Recipe(task=SetComplement(7), model=MeanModel(remedies=("rotary",)), max_train_length=3)
 
 
 def test_a_model_of_a_class_that_cannot_be_found_again_is_not_kept(tmp_path: Path) -> None:

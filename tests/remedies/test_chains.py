@@ -87,6 +87,15 @@ def test_sets_have_no_positions(name: str) -> None:
         SetReader(3, 2, 4, width=16, heads=2, remedies=(name,))
 
 
+def test_a_set_reader_has_no_place_for_a_remedy_of_the_whole_model(tmp_path: Path) -> None:
+    text = BIASED.replace("def scores(self, scores, read)", "def embedded(self, hidden, ids)")
+    path = written(
+        tmp_path, text.replace("    def embedded", "    per_layer = False\n    def embedded")
+    )
+    with pytest.raises(InputError, match="remedy = 'biased': expected one with per_layer = True"):
+        SetReader(3, 2, 4, width=16, remedies=(path,))
+
+
 def test_several_tracks_are_for_remedies_that_read_them() -> None:
     gpt("learned", tracks=2)
     gpt("learned", "scalable", tracks=2)

@@ -12,6 +12,7 @@ from lengthwise.errors import InputError
 from lengthwise.models import Model
 from lengthwise.randomness import seeded
 from lengthwise.registry import MODELS
+from lengthwise.remedies import Remedy
 from lengthwise.runs import Recipe, load_model, save_model
 from lengthwise.tasks import (
     ArgmaxRetrieval,
@@ -74,7 +75,7 @@ class ModelConformance:
             test_inputs=4,
         )
 
-    def built(self, model: Model, task: Task, seed: int = 0, **rates: Any) -> Any:
+    def built(self, model: Model, task: Task, *, seed: int = 0, **rates: Any) -> Any:
         """An untrained model in float64."""
         with seeded(seed):
             one = self.recipe(model, task).build(Hyperparameters(**rates))
@@ -84,11 +85,12 @@ class ModelConformance:
         """The dropouts that a model has; others it must refuse."""
         found = []
         for site in SITES:
+            rate: dict[str, Any] = {site: 0.5}
             try:
-                self.built(model, self.tasks(model)[0], **{site: 0.5})
+                self.built(model, self.tasks(model)[0], **rate)
             except InputError:
                 with pytest.raises(InputError, match=f"^{site} = 0.5: expected"):
-                    self.built(model, self.tasks(model)[0], **{site: 0.5})
+                    self.built(model, self.tasks(model)[0], **rate)
             else:
                 found.append(site)
         return found
@@ -133,10 +135,23 @@ class ModelConformance:
                 with pytest.raises(InputError, match=f"model = '{model.name}': expected"):
                     self.recipe(model, task)
 
+    def test_remedies_are_used_or_refused(self, model: Model) -> None:
+        """None is left out without a word."""
+        task = self.tasks(model)[0]
+        for name in ("layernorm", "sinusoidal", "none"):
+            changed = dataclasses.replace(model, remedies=(name,))
+            try:
+                one = self.built(changed, task)
+            except InputError:
+                with pytest.raises(InputError, match=r" = .*: expected"):
+                    self.built(changed, task)
+            else:
+                assert name in {part.name for part in one.modules() if isinstance(part, Remedy)}
+
     def test_initial_weights_follow_the_seed(self, model: Model) -> None:
         """The same seed gives the same weights, another seed others."""
         task = self.tasks(model)[0]
-        states = [self.built(model, task, seed).state_dict() for seed in (1, 1, 2)]
+        states = [self.built(model, task, seed=seed).state_dict() for seed in (1, 1, 2)]
         assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
         assert any(not torch.equal(states[0][name], states[2][name]) for name in states[0])
 
@@ -145,7 +160,7 @@ class ModelConformance:
         rates = self.rates(model)
         for task in self.tasks(model):
             every = [
-                self.built(model, task, seed, **dict.fromkeys(rates, rate)).train()
+                self.built(model, task, seed=seed, **dict.fromkeys(rates, rate)).train()
                 for seed, rate in enumerate((0.0, 0.3, 0.5))
             ]
             batch = task.draw(torch.arange(3), LENGTH, 4).to(torch.float64)
@@ -187,7 +202,7 @@ class ModelConformance:
             MODELS.key_of(type(model))
         except InputError:
             pytest.skip("neither of the package nor of a file given by its path")
-        rates = dict.fromkeys(self.rates(model), 0.2)
+        rates: dict[str, Any] = dict.fromkeys(self.rates(model), 0.2)
         one = self.built(model, task, **rates)
         batch = task.draw(torch.tensor(1), LENGTH, 4).to(torch.float64)
         save_model(one, tmp_path / "model.safetensors")
