@@ -104,14 +104,11 @@ class Trainer:
         """Do one step."""
         batch = self._batch(self.step)
         answers = count_answers(batch.drawn)
-        gradient = None
         self.loss = torch.zeros_like(self.loss)
-        for part in batch.parts(self.accumulate):
+        for number, part in enumerate(batch.parts(self.accumulate)):
             loss = self._losses(self.fleet.forward(part.inputs), part, answers)
-            own = self.fleet.gradient(loss)
-            gradient = own if gradient is None else gradient.add_(own)
+            gradient = self.fleet.gradient(loss, add=number > 0)
             self.loss += loss.detach()
-        assert gradient is not None
         self.optimizer.step(self.step, self.loss, gradient)
         if self.average is not None:
             self.average.update()
