@@ -22,6 +22,8 @@ from numba.extending import intrinsic
 from numpy import uint8, uint64
 from numpy.typing import NDArray
 
+from lengthwise.compiled import compiled
+
 Words = NDArray[uint64]
 Squares = NDArray[uint8]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -40,14 +42,6 @@ _INNER_COLUMNS = uint64(0x7E7E7E7E7E7E7E7E)
 _HALF = uint64(32)
 _GOLDEN = uint64(0x9E3779B97F4A7C15)
 _REDRAWN = uint64(0xD1B54A32D192ED03)
-
-
-def _compiled(function: Function) -> Function:
-    """Compile at the first call and keep the result on disk, if there is a place for it."""
-    try:
-        return cast(Function, numba.njit(nogil=True, cache=True)(function))
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
-        return cast(Function, numba.njit(nogil=True)(function))
 
 
 def _inlined(function: Function) -> Function:
@@ -121,19 +115,19 @@ def _flips(move, own, opponent):  # type: ignore[no-untyped-def]
     return flips | _enclosed(move, own, inner, _RISING) | _enclosed(move, own, opponent, _DOWN)
 
 
-@_compiled
+@compiled
 def legal_moves(own: uint64, opponent: uint64, playable: uint64) -> uint64:
     """The squares where the player to move may play."""
     return _legal(own, opponent, playable)
 
 
-@_compiled
+@compiled
 def flipped(move: uint64, own: uint64, opponent: uint64) -> uint64:
     """The opponent's discs that a move turns; `move` is a set of one square."""
     return _flips(move, own, opponent)
 
 
-@_compiled
+@compiled
 def leaves(own: uint64, opponent: uint64, playable: uint64, depth: int) -> uint64:
     """The number of lines of `depth` plies, a pass counted as one, and of games that end sooner."""
     legal = legal_moves(own, opponent, playable)
@@ -160,7 +154,7 @@ def _words():  # type: ignore[no-untyped-def]
     return numpy.empty(LANES, dtype=uint64)
 
 
-@_compiled
+@compiled
 def _advance(own: Words, opponent: Words, legal: Words, moves: Words, playable: uint64) -> None:
     """Make a move in every lane and find what is legal then; a player who cannot move passes."""
     for lane in range(LANES):
@@ -208,7 +202,7 @@ def _ranked(squares, rank):  # type: ignore[no-untyped-def]
     return place
 
 
-@_compiled
+@compiled
 def game_keys(keys: Words, seed: uint64, start: uint64) -> None:
     """Fill `keys` with the keys of the games `start`, `start` + 1, ... of a seed."""
     origin = _mixed(seed + _GOLDEN)
@@ -216,14 +210,14 @@ def game_keys(keys: Words, seed: uint64, start: uint64) -> None:
         keys[index] = _mixed(origin + (start + uint64(index) + _ONE) * _GOLDEN)
 
 
-@_compiled
+@compiled
 def redraw_keys(keys: Words) -> None:
     """Give every key its successor: that of the game drawn in place of a rejected one."""
     for index in range(len(keys)):
         keys[index] = _mixed(keys[index] ^ _REDRAWN)
 
 
-@_compiled
+@compiled
 def play(
     keys: Words, moves: Squares, legal: Words, black: uint64, white: uint64, playable: uint64
 ) -> None:
@@ -257,7 +251,7 @@ def play(
             _advance(own, opponent, available, chosen, playable)
 
 
-@_compiled
+@compiled
 def replay(
     moves: Squares, legal: Words, black: uint64, white: uint64, playable: uint64
 ) -> tuple[int, int]:
@@ -299,7 +293,7 @@ def _image(square, corner, transposed, turned):  # type: ignore[no-untyped-def]
     return corner - square if turned else square
 
 
-@_compiled
+@compiled
 def canonical_hashes(moves: Squares, corner: uint64, hashes: Words) -> None:
     """Hash each game, or rather its image whose first move is lowest; `corner` is opposite a1."""
     for game in range(len(moves)):

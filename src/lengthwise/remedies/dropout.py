@@ -1,5 +1,7 @@
 """Dropout whose masks are addressed by (key, step, element), not consumed from a generator."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -35,8 +37,41 @@ class Dropout(nn.Module):
         """Apply the mask of this step; outside training, give `values` back."""
         if not (self.training and self.active):
             return values
-        words = bits(at(self.key, self.step), values.numel()).view(values.shape)
+        mask = _mask(at(self.key, self.step), self.rate, values)
         self.step.add_(1)
-        threshold = (self.rate * 2**32 - 2**31).to(torch.int32)
-        scale = (1.0 / (1.0 - self.rate)).to(values.dtype)
-        return values * ((words >= threshold) * scale)
+        return values * mask
+
+
+def _mask(key: Tensor, rate: Tensor, values: Tensor) -> Tensor:
+    """What to multiply `values` with: 0 or 1 / (1 - rate), by the numbers of stream `key`."""
+    if values.device.type == "cpu" and not torch.compiler.is_compiling():
+        mask: Tensor = _CompiledMask.apply(key, rate, values.numel(), values.dtype)
+        return mask.view(values.shape)
+    threshold = (rate * 2**32 - 2**31).to(torch.int32)
+    scale = (1.0 / (1.0 - rate)).to(values.dtype)
+    return (bits(key, values.numel()).view(values.shape) >= threshold) * scale
+
+
+class _CompiledMask(torch.autograd.Function):
+    """The mask of a processor; under `vmap` keys and rates of all models at once."""
+
+    @staticmethod
+    def forward(key: Tensor, rate: Tensor, count: int, dtype: torch.dtype) -> Tensor:
+        from lengthwise.compiled import fill_mask  # not needed without dropout
+
+        known = torch.promote_types(dtype, torch.float32)  # numpy has no bfloat16
+        mask = torch.empty((key.numel(), count), dtype=known)
+        fill_mask(key.reshape(-1).numpy(), rate.reshape(-1).numpy(), mask.numpy())
+        return mask.view(*key.shape, count).to(dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, key: Tensor, rate: Tensor, *sizes: Any) -> tuple[Tensor, int]:
+        key, rate = (
+            tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+            for tensor, dim in zip((key, rate), in_dims, strict=False)
+        )
+        return _CompiledMask.apply(key, rate, *sizes), 0

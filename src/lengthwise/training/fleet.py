@@ -72,6 +72,8 @@ class Fleet:
         self._train = torch.compile(self._call, dynamic=False) if compiled else self._call
         # Leaves of the autograd graph that share memory with `weights`.
         self._leaves = {name: leaf.requires_grad_() for name, leaf in self.views().items()}
+        self._gradient = torch.empty_like(self.weights)
+        self._gradients = list(self.views(self._gradient).values())
 
     @property
     def device(self) -> torch.device:
@@ -110,10 +112,15 @@ class Fleet:
         with require_no_generator():
             return self._call(self.views(weights), inputs, shared_inputs)
 
-    def gradient(self, loss: Tensor) -> Tensor:
-        """The gradient of every model's own loss, in the layout of `weights`."""
+    def gradient(self, loss: Tensor, *, add: bool = False) -> Tensor:
+        """The gradient of every model's own loss, in the layout of `weights`.
+
+        It is the fleet's own tensor, which the next call overwrites, or adds to with `add`: a new
+        one of the size of all weights would cost a tenth of a large model's step.
+        """
         gradients = torch.autograd.grad(loss.sum(), list(self._leaves.values()))
-        return torch.cat([gradient.reshape(self.size, -1) for gradient in gradients], dim=1)
+        (torch._foreach_add_ if add else torch._foreach_copy_)(self._gradients, gradients)
+        return self._gradient
 
     def model(self, index: int, weights: Tensor | None = None) -> nn.Module:
         """Model number `index` as a plain module of its own, which can be trained on."""
@@ -147,8 +154,9 @@ class Fleet:
 
         if self.size == 1:
             # The same without the cost of `vmap`, which is a tenth of a GPT's step.
-            alone = {name: stacked[0] for name, stacked in parameters.items()}
-            buffers = {name: stacked[0] for name, stacked in self.buffers.items()}
+            # `squeeze`, because the gradient of `stacked[0]` is a copy.
+            alone = {name: stacked.squeeze(0) for name, stacked in parameters.items()}
+            buffers = {name: stacked.squeeze(0) for name, stacked in self.buffers.items()}
             own = tensors if shared else [tensor[0] for tensor in tensors]
             only: Tensor = one(alone, buffers, own)
             return only.unsqueeze(0)

@@ -129,14 +129,11 @@ class Trainer:
         """Do one step."""
         batch = self._batch(self.steps_done)
         answers = count_answers(batch.labels)
-        gradient = None
         self.loss = torch.zeros_like(self.loss)
-        for part in batch.parts(self.accumulate):
+        for number, part in enumerate(batch.parts(self.accumulate)):
             loss = self._losses(self.fleet.forward(part.inputs), part, answers)
-            own = self.fleet.gradient(loss)
-            gradient = own if gradient is None else gradient.add_(own)
+            gradient = self.fleet.gradient(loss, add=number > 0)
             self.loss += loss.detach()
-        assert gradient is not None
         self.optimizer.step(self.steps_done, self.loss, gradient)
         if self.average is not None:
             self.average.update()

@@ -1,0 +1,45 @@
+"""Compiled code for processors, and how it is compiled.
+
+Numba notices that a cached function is stale by its own file only; what it calls must live there.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numpy import float64, int32, int64, uint32, uint64
+from numpy.typing import NDArray
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """Compile at the first call and keep the result on disk, if there is a place for it."""
+    try:
+        return cast(Function, numba.njit(nogil=True, cache=True)(function))
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
+        return cast(Function, numba.njit(nogil=True)(function))
+
+
+@compiled
+def fill_mask(keys: NDArray[int64], rates: NDArray[float64], mask: NDArray[Any]) -> None:
+    """Fill row i of `mask` with 0, at rate `rates[i]`, and 1 / (1 - rate), by stream `keys[i]`.
+
+    The numbers are those of `lengthwise.randomness.bits`, in one pass over memory, where tensor
+    operations take fifteen.
+    """
+    for row in range(len(keys)):
+        threshold = int32(rates[row] * 2**32 - 2**31)
+        scale = 1 / (1 - rates[row])
+        key = uint64(keys[row])
+        key = (key ^ (key >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+        key = (key ^ (key >> uint64(27))) * uint64(0x94D049BB133111EB)
+        key ^= key >> uint64(31)
+        low, high = uint32(key), uint32(key >> uint64(32))
+        for place in range(mask.shape[1]):
+            # Without the casts Numba would go on in 64 bits, half as many to a register.
+            word = uint32(place) ^ low
+            word = uint32((word ^ (word >> uint32(16))) * uint32(0x7FEB352D))
+            word = uint32((word ^ (word >> uint32(15))) * uint32(0x846CA68B))
+            word = uint32((word ^ (word >> uint32(16))) + high)
+            mask[row, place] = scale if int32(word) >= threshold else 0.0
