@@ -28,7 +28,8 @@ class FleetAdamW:
         weights = fleet.weights
         self.first = torch.zeros_like(weights)
         self.second = torch.zeros_like(weights)
-        self._parts = _cached_parts(fleet, any(one.weight_decay > 0 for one in fleet.hyperparameters))
+        decays = any(one.weight_decay > 0 for one in fleet.hyperparameters)
+        self._parts = _cached_parts(fleet, decays)
         self.diverged = torch.full((fleet.size,), -1, device=fleet.device)
         """The step at which each model diverged, or -1."""
 
