@@ -11,24 +11,28 @@ import torch
 
 from lengthwise.averaging import AveragingError
 from lengthwise.errors import InputError
-from lengthwise.runs import RunFolder, SetComplementRecipe, execute
+from lengthwise.models import MinimalModel, SetReaderModel
+from lengthwise.runs import RunFolder, execute, recipe_for
 from lengthwise.runs.parallel import execute_all
+from lengthwise.tasks import ArgmaxRetrieval, SetComplement
 from lengthwise.training import Hyperparameters
 
-RECIPE = SetComplementRecipe(vocab=6, train_length=3, extra=1, steps=40, test_inputs=50)
-MEMBERS = (Hyperparameters(seed=0), Hyperparameters(seed=1, learning_rate=1e-2))
+RECIPE = recipe_for(
+    SetComplement(6), MinimalModel(extra_width=1), max_train_length=3, steps=40, test_inputs=50
+)
+EVERY = (Hyperparameters(seed=0), Hyperparameters(seed=1, learning_rate=1e-2))
 
 
 @pytest.fixture
 def finished(tmp_path: Path) -> RunFolder:
-    folder = RunFolder.create(tmp_path / "run", RECIPE, MEMBERS, ["test"])
+    folder = RunFolder.create(tmp_path / "run", RECIPE, EVERY, ["test"])
     execute(folder)
     return folder
 
 
 def test_the_folder_explains_itself(finished: RunFolder) -> None:
     opened = RunFolder.open(finished.path)
-    assert (opened.recipe, opened.members) == (RECIPE, MEMBERS)
+    assert (opened.recipe, opened.hyperparameters) == (RECIPE, EVERY)
     description = json.loads((finished.path / "run.json").read_text())
     assert description["command"] == ["test"]
     assert set(description["version"]) == {"lengthwise", "torch", "commit"}
@@ -38,7 +42,7 @@ def test_the_folder_explains_itself(finished: RunFolder) -> None:
 def test_the_table_is_tidy_and_whole(finished: RunFolder) -> None:
     table = finished.table()
     key = ["model", "weights", "ema_power", "bias_power", "length", "measure"]
-    assert len(table) == len(table.unique(key)) == 2 * 3 * 5 * 5
+    assert len(table) == len(table.unique(key)) == 2 * 3 * 5 * 7
     assert set(table["weights"]) == {"raw", "ema", "bema"}
     assert set(table["length"]) == {1, 2, 3, 4, 5}
     assert table["value"].is_finite().all()
@@ -49,21 +53,21 @@ def test_the_table_is_tidy_and_whole(finished: RunFolder) -> None:
 def test_an_existing_run_is_never_overwritten_unasked(finished: RunFolder) -> None:
     before = (finished.path / "measures.parquet").read_bytes()
     with pytest.raises(InputError, match="does not exist yet"):
-        RunFolder.create(finished.path, RECIPE, MEMBERS, [])
+        RunFolder.create(finished.path, RECIPE, EVERY, [])
     assert (finished.path / "measures.parquet").read_bytes() == before
-    RunFolder.create(finished.path, RECIPE, MEMBERS, [], overwrite=True)
+    RunFolder.create(finished.path, RECIPE, EVERY, [], overwrite=True)
     assert not (finished.path / "measures.parquet").exists()
 
 
 def test_only_a_run_is_ever_removed(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InputError, match="expected a run folder"):
-        RunFolder.create(tmp_path, RECIPE, MEMBERS, [], overwrite=True)
+        RunFolder.create(tmp_path, RECIPE, EVERY, [], overwrite=True)
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
 
 def test_a_run_in_use_is_refused(finished: RunFolder) -> None:
-    with finished.held():
+    with finished.locked():
         code = "import sys; from lengthwise.cli import main; sys.exit(main())"
         result = subprocess.run(
             [sys.executable, "-c", code, "resume", finished.path], capture_output=True, text=True
@@ -83,27 +87,44 @@ def test_another_version_is_refused(finished: RunFolder) -> None:
         execute(RunFolder.open(finished.path))
     description["format"] = 99
     file.write_text(json.dumps(description))
-    with pytest.raises(InputError, match=r"format of .* = 99: expected 1"):
+    with pytest.raises(InputError, match=r"format of .* = 99: expected 2"):
         RunFolder.open(finished.path)
 
 
-@pytest.mark.parametrize("damage", ["{", "[]", '{"format": 1}', "\x00\x01"])
-def test_a_damaged_description_is_named(finished: RunFolder, damage: str) -> None:
-    (finished.path / "run.json").write_text(damage)
-    with pytest.raises(InputError, match=r"run\.json"):
-        RunFolder.open(finished.path)
+def test_a_folder_of_the_first_format_is_refused(tmp_path: Path) -> None:
+    """As the version before this one wrote it."""
+    old = {
+        "format": 1, "version": {"lengthwise": "0.1.0"}, "command": ["lengthwise", "train"],
+        "task": "set-complement", "recipe": {"vocab": 16, "train_length": 8},
+        "members": [{"seed": 0}],
+    }  # fmt: skip
+    (tmp_path / "run.json").write_text(json.dumps(old))
+    with pytest.raises(InputError, match=r"format of .* = 1: expected 2: another version") as error:
+        RunFolder.open(tmp_path)
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_run_that_cannot_be_trained_leaves_no_folder(tmp_path: Path) -> None:
+    sets = recipe_for(ArgmaxRetrieval(), SetReaderModel(width=4), test_lengths=(4,))
+    for recipe, every, message in (
+        (RECIPE, [], r"hyperparameters = \[\]: expected at least one model"),
+        (sets, [Hyperparameters(embed_dropout=0.1)], "embed_dropout = 0.1: expected 0"),
+    ):
+        with pytest.raises(InputError, match=message):
+            RunFolder.create(tmp_path / "run", recipe, every, [])
+        assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("kept", [0, 5, 100, -1])
 def test_a_truncated_checkpoint_is_named_and_the_one_before_serves(
     tmp_path: Path, kept: int
 ) -> None:
-    folder = RunFolder.create(tmp_path / "run", RECIPE, MEMBERS, [])
-    trainer = RECIPE.trainer(MEMBERS)
+    folder = RunFolder.create(tmp_path / "run", RECIPE, EVERY, [])
+    trainer = RECIPE.trainer(EVERY)
     for step in (10, 20):
-        while trainer.step < step:
-            trainer.advance()
-        folder.save_checkpoint(trainer.step, trainer.state_dict())
+        while trainer.steps_done < step:
+            trainer.step()
+        folder.save_checkpoint(trainer.steps_done, trainer.state_dict())
     newest = folder.checkpoints()[-1]
     newest.write_bytes(newest.read_bytes()[:kept])
     with pytest.raises(InputError, match=r"step-000000020\.safetensors is damaged"):
@@ -126,10 +147,10 @@ def test_a_truncated_table_is_named(finished: RunFolder, kept: int) -> None:
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path / "run", RECIPE, MEMBERS, [])
-    trainer = RECIPE.trainer(MEMBERS)
-    trainer.advance()
-    folder.save_checkpoint(trainer.step, trainer.state_dict())
+    folder = RunFolder.create(tmp_path / "run", RECIPE, EVERY, [])
+    trainer = RECIPE.trainer(EVERY)
+    trainer.step()
+    folder.save_checkpoint(trainer.steps_done, trainer.state_dict())
     # No file of this process may grow beyond 2 kB: writing the next checkpoint fails for real.
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
@@ -147,16 +168,16 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_averaged_weights_are_not_saved_as_live_ones(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path / "run", RECIPE, MEMBERS, [])
-    trainer = RECIPE.trainer(MEMBERS)
-    trainer.advance()
+    folder = RunFolder.create(tmp_path / "run", RECIPE, EVERY, [])
+    trainer = RECIPE.trainer(EVERY)
+    trainer.step()
     assert trainer.average is not None
     with trainer.average.applied_at(0, 0), pytest.raises(AveragingError):
-        folder.save_checkpoint(trainer.step, trainer.state_dict())
+        folder.save_checkpoint(trainer.steps_done, trainer.state_dict())
 
 
 def test_old_checkpoints_are_dropped(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path / "run", RECIPE, MEMBERS, [])
+    folder = RunFolder.create(tmp_path / "run", RECIPE, EVERY, [])
     for step in range(5):
         folder.save_checkpoint(step, {"step": torch.tensor(step)})
     assert [path.stem for path in folder.checkpoints()] == ["step-000000003", "step-000000004"]
@@ -164,7 +185,7 @@ def test_old_checkpoints_are_dropped(tmp_path: Path) -> None:
 
 def test_several_runs_at_once_equal_one_by_one(tmp_path: Path) -> None:
     for name in ("alone", "first", "second"):
-        RunFolder.create(tmp_path / name, RECIPE, MEMBERS, [])
+        RunFolder.create(tmp_path / name, RECIPE, EVERY, [])
     execute(RunFolder.open(tmp_path / "alone"))
     seen = []
     execute_all([tmp_path / "first", tmp_path / "second"], seen.append)
@@ -175,7 +196,7 @@ def test_several_runs_at_once_equal_one_by_one(tmp_path: Path) -> None:
 
 
 def test_a_failing_worker_is_reported_in_one_line(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path / "run", RECIPE, MEMBERS, [])
+    folder = RunFolder.create(tmp_path / "run", RECIPE, EVERY, [])
     (folder.path / "checkpoints" / "step-000000009.safetensors").write_bytes(b"broken")
     with pytest.raises(InputError, match="is damaged"):
         execute_all([folder.path], lambda progress: None)

@@ -1,198 +1,216 @@
-"""Recipes in and out of JSON, and what is wrong with them."""
+"""Recipes in and out of JSON, what is wrong with them, and runs of any task on any model."""
 
+import itertools
 import json
+import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lengthwise.errors import InputError
-from lengthwise.remedies import NORMS
+from lengthwise.models import GPTModel, MinimalModel, SetReaderModel
+from lengthwise.registry import TASKS
 from lengthwise.runs import (
-    ArgmaxRetrievalRecipe,
-    DictionaryLookupRecipe,
     Interrupted,
+    Recipe,
     RunFolder,
-    SetComplementRecipe,
+    default_hyperparameters,
     execute,
+    recipe_for,
+    recipe_from_json,
+    recipe_to_json,
 )
-from lengthwise.runs.recipes import RECIPES, from_json, to_json
-from lengthwise.runs.retrieval import RetrievalRecipe
+from lengthwise.tasks import ArgmaxRetrieval, DictionaryLookup, Othello, SetComplement, Task
 from lengthwise.training import Hyperparameters
 
+EVERY = (Hyperparameters(seed=0), Hyperparameters(seed=1, attention_dropout=0.1))
 SMALL: dict[str, Any] = {
-    "shortest": 2, "train_length": 5, "classes": 4, "width": 8, "batch": 8, "steps": 20,
+    "min_train_length": 2, "max_train_length": 5, "batch": 8, "steps": 20,
     "test_lengths": (2, 5, 20), "test_inputs": 12, "test_items": 100,
 }  # fmt: skip
-MEMBERS = (Hyperparameters(seed=0), Hyperparameters(seed=1, dropout_weights=0.1))
+TINY = GPTModel(layers=1, heads=2, width=8)
 
-retrieval_fields = st.fixed_dictionaries(
-    {},
+parts = st.one_of(
+    st.tuples(
+        st.builds(SetComplement, st.integers(6, 20)) | st.just(Othello(4)),
+        st.builds(
+            MinimalModel,
+            extra_width=st.integers(1, 6),
+            pre_norm=st.booleans(),
+            value_width=st.none() | st.integers(1, 9),
+            remedies=st.sampled_from([(), ("constant",), ("alibi", "layernorm:place=before")]),
+        )
+        | st.builds(
+            GPTModel,
+            layers=st.integers(1, 2),
+            heads=st.just(2),
+            width=st.sampled_from([8, 16]),
+            layout=st.sampled_from(["pre", "post", "sandwich"]),
+            mlp=st.sampled_from(["gelu", "gated"]),
+            remedies=st.sampled_from([("learned",), ("rotary", "scalable"), ("fire",)]),
+        ),
+    ),
+    st.tuples(
+        st.builds(ArgmaxRetrieval, st.integers(2, 12))
+        | st.builds(DictionaryLookup, keys=st.sampled_from(["vectors", "symbols", "repeating"])),
+        st.builds(
+            SetReaderModel,
+            width=st.sampled_from([4, 8]),
+            residual=st.booleans(),
+            remedies=st.sampled_from([(), ("adaptive", "layernorm"), ("differential",)]),
+        ),
+    ),
+)
+training = st.fixed_dictionaries(
+    {"test_lengths": st.just((3, 5))},
     optional={
-        "shortest": st.integers(1, 4),
-        "train_length": st.integers(4, 30),
-        "classes": st.integers(2, 12),
-        "width": st.sampled_from([4, 8]),
-        "heads": st.sampled_from([1, 2]),
-        "attention": st.sampled_from(["softmax", "scalable"]),
-        "norm": st.sampled_from(sorted(NORMS)),
-        "norm_place": st.sampled_from(["before", "after"]),
-        "residual": st.booleans(),
-        "test_lengths": st.lists(st.integers(1, 2**14), min_size=1, max_size=5).map(tuple),
-        "test_weigh": st.sampled_from(["softmax", "adaptive"]),
-        "dtype": st.sampled_from(["float32", "float64"]),
+        "max_train_length": st.integers(3, 5),
+        "min_train_length": st.none() | st.integers(1, 3),
+        "steps": st.integers(1, 10**9),
+        "test_items": st.none() | st.integers(1, 99),
+        "precision": st.sampled_from(["auto", "float32", "float64", "bfloat16"]),
+        "compiled": st.sampled_from(["auto", "yes", "no"]),
+        "device": st.sampled_from(["cpu", "cuda:1"]),
+        "start_from": st.none() | st.text(max_size=5),
     },
 )
-dictionary_fields = st.fixed_dictionaries(
-    {},
-    optional={
-        "keys": st.sampled_from(["vectors", "symbols", "repeating"]),
-        "key_width": st.integers(4, 8),
-        "symbols": st.integers(2**14, 2**15),
-    },
-)
 
 
-@given(retrieval_fields, dictionary_fields)
-def test_a_recipe_goes_through_json(shared: dict[str, Any], own: dict[str, Any]) -> None:
-    for recipe in (
-        ArgmaxRetrievalRecipe(**({"shortest": 3} | shared)),
-        DictionaryLookupRecipe(**({"shortest": 3} | shared), **own),
-    ):
-        read = from_json(json.loads(json.dumps(to_json(recipe, MEMBERS))))
-        assert read == (recipe, MEMBERS)
+@given(parts, training)
+def test_a_recipe_goes_through_json_and_pickle(both: Any, settings: dict[str, Any]) -> None:
+    recipe = recipe_for(*both, **settings)
+    assert recipe_from_json(json.loads(json.dumps(recipe_to_json(recipe)))) == recipe
+    assert pickle.loads(pickle.dumps(recipe)) == recipe
 
 
-def test_every_recipe_is_known_by_the_name_of_its_task() -> None:
-    names = {"set-complement", "argmax-retrieval", "dictionary-lookup", "othello"}
-    assert set(RECIPES) == names
-    for kind in (ArgmaxRetrievalRecipe, DictionaryLookupRecipe):
-        assert RECIPES[kind().task.name] is kind
+@pytest.mark.parametrize("name", TASKS.names())
+def test_every_task_has_defaults_that_fit(name: str) -> None:
+    recipe = recipe_for(name)
+    assert recipe.task == TASKS.get(name)()
+    assert recipe.model.name == recipe.task.defaults["model"]
+    default_hyperparameters(recipe.task)
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields", "message"),
+    ("task", "model", "settings", "message"),
     [
-        (ArgmaxRetrievalRecipe, {"classes": 1}, "classes = 1: expected at least 2"),
+        ("set-complment", None, {}, "task = 'set-complment': did you mean 'set-complement'"),
+        ("set-complement", "gpd", {}, "model = 'gpd': did you mean 'gpt'"),
+        ("set-complement", "set-reader", {}, "model = 'set-reader': expected one that can read"),
+        ("argmax-retrieval", "gpt", {}, "model = 'gpt': expected one that can read .*TokenTask"),
+        (SetComplement(6), None, {"max_train_length": 6}, r"max_train_length = 6: .*1\.\.5"),
+        (SetComplement(6), None, {"max_train_length": 0}, "max_train_length = 0"),
+        (SetComplement(6), None, {"min_train_length": 0}, r"min_train_length = 0: .*1\.\.5"),
         (
-            ArgmaxRetrievalRecipe,
-            {"norm": "layernom"},
-            "norm = 'layernom': did you mean 'layernorm'",
+            SetComplement(6), None, {"min_train_length": 4, "max_train_length": 3},
+            "min_train_length = 4: expected at most max_train_length = 3",
         ),
-        (ArgmaxRetrievalRecipe, {"attention": "soft"}, "attention = 'soft'"),
-        (ArgmaxRetrievalRecipe, {"width": 9, "heads": 2}, "width = 9: expected a multiple of"),
-        (ArgmaxRetrievalRecipe, {"train_length": 0}, r"train_length = 0: expected one of 1\.\."),
-        (ArgmaxRetrievalRecipe, {"shortest": 0}, r"shortest = 0: expected one of 1\.\.train_len"),
-        (ArgmaxRetrievalRecipe, {"shortest": 17}, "shortest = 17: expected"),
-        (ArgmaxRetrievalRecipe, {"test_lengths": ()}, r"test_lengths = \(\): expected at least"),
-        (ArgmaxRetrievalRecipe, {"test_lengths": (16, 0)}, "test_lengths = 0: expected"),
-        (ArgmaxRetrievalRecipe, {"test_weigh": "adaptiv"}, "did you mean 'adaptive'"),
-        (ArgmaxRetrievalRecipe, {"dtype": "float16"}, "dtype = 'float16': did you mean"),
-        (ArgmaxRetrievalRecipe, {"device": "gpu"}, "device = 'gpu'"),
+        (SetComplement(6), None, {"test_lengths": (3, 9)}, "test_lengths = 9: expected one of 1"),
+        (ArgmaxRetrieval(), None, {"test_lengths": ()}, "test_lengths = 'all': expected some"),
+        (SetComplement(6), None, {"batch": 10, "accumulate": 4}, "accumulate = 4: expected a div"),
+        (SetComplement(6), None, {"precision": "float16"}, "precision = 'float16': did you mean"),
+        (SetComplement(6), None, {"compiled": "maybe"}, "compiled = 'maybe'"),
+        (SetComplement(6), None, {"device": "gpu"}, "device = 'gpu'"),
+        (SetComplement(6), None, {"steps": 1 << 70}, "steps = 1180591620717411303424: expected"),
+        (SetComplement(1 << 70), None, {}, "task.vocab = 1180591620717411303424: expected"),
+        (SetComplement(6), MinimalModel(extra_width=1 << 62), {}, "cannot be built"),
         *(
-            (ArgmaxRetrievalRecipe, {field: 0}, f"{field} = 0: expected at least 1")
-            for field in ("batch", "steps", "test_inputs", "test_items", "width", "heads")
+            (SetComplement(6), None, {field: 0}, f"{field} = 0: expected at least 1")
+            for field in ("batch", "steps", "test_inputs", "test_items", "accumulate")
         ),
-        (DictionaryLookupRecipe, {"keys": "symbol"}, "keys = 'symbol': did you mean 'symbols'"),
-        (DictionaryLookupRecipe, {"key_width": 0}, "key_width = 0: expected"),
+        (SetComplement(6), GPTModel(width=9, heads=2), {}, "width = 9: expected a multiple of 2"),
+        (SetComplement(6), replace(TINY, remedies=("batchnorm",)), {}, "remedy = 'batchnorm'"),
         (
-            DictionaryLookupRecipe,
-            {"keys": "symbols", "symbols": 100},
-            r"test_lengths = 128: expected numbers of 1\.\.100",
+            SetComplement(6), replace(TINY, remedies=("learned", "constant", "nap")), {},
+            "remedies = 'constant' and 'nap': both replace",
         ),
-        (
-            DictionaryLookupRecipe,
-            {"keys": "symbols", "symbols": 10},
-            r"train_length = 16: expected one of 1\.\.10",
-        ),
+        (ArgmaxRetrieval(), SetReaderModel(remedies=("rotary",)), {}, "remedy = 'rotary'"),
     ],
-)
+)  # fmt: skip
 def test_bad_fields_are_named(
-    kind: type[RetrievalRecipe], fields: dict[str, Any], message: str
+    task: Task | str, model: Any, settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
-        kind(**fields)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"task": "argmax"}, "task = 'argmax': did you mean 'argmax-retrieval'"),
-        ({"recipe": {"withd": 8}}, "field = 'withd': did you mean 'width'"),
-        ({"recipe": {"keys": "vectors"}}, "field = 'keys'"),
-        ({"members": [{"sed": 1}]}, "field = 'sed': did you mean 'seed'"),
-    ],
-)
-def test_bad_json_is_named(change: dict[str, Any], message: str) -> None:
-    values = to_json(ArgmaxRetrievalRecipe(), MEMBERS) | change
-    with pytest.raises(InputError, match=message):
-        from_json(values)
-
-
-def test_a_set_reader_has_no_embedding_to_drop() -> None:
-    with pytest.raises(InputError, match=r"dropout_embedding = 0.1: expected 0"):
-        ArgmaxRetrievalRecipe(**SMALL).trainer([Hyperparameters(dropout_embedding=0.1)])
+    with pytest.raises(InputError, match=message) as caught:
+        recipe_for(task, model, **settings)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
     "recipe",
     [
-        ArgmaxRetrievalRecipe(**SMALL, norm="batchnorm", test_weigh="adaptive"),
-        DictionaryLookupRecipe(**SMALL, keys="symbols", symbols=20, key_width=4, dtype="float64"),
+        recipe_for(
+            ArgmaxRetrieval(4), SetReaderModel(width=8, remedies=("batchnorm",)), **SMALL,
+            test_remedies=("adaptive",),
+        ),
+        recipe_for(
+            DictionaryLookup(4, keys="symbols", symbols=20, key_width=4), SetReaderModel(width=8),
+            **SMALL, precision="float64",
+        ),
+        recipe_for(Othello(4), MinimalModel(remedies=("alibi",)), **SMALL | {"test_lengths": ()}),
+        recipe_for(
+            SetComplement(8), replace(TINY, remedies=("fire", "nap")),
+            **SMALL | {"test_lengths": (2, 5), "accumulate": 2},
+        ),
     ],
-    ids=["argmax", "dictionary"],
-)
-def test_a_stopped_run_ends_as_one_that_was_not(recipe: RetrievalRecipe, tmp_path: Path) -> None:
+    ids=["argmax", "dictionary", "othello-minimal", "set-complement-gpt"],
+)  # fmt: skip
+def test_a_stopped_run_ends_as_one_that_was_not(recipe: Recipe, tmp_path: Path) -> None:
     whole, broken = (
-        RunFolder.create(tmp_path / name, recipe, MEMBERS, ["test"]) for name in ("a", "b")
+        RunFolder.create(tmp_path / name, recipe, EVERY, ["test"]) for name in ("a", "b")
     )
     execute(whole)
-    asked = iter(range(1, 1000))
+    asked = itertools.count(1)
     with pytest.raises(Interrupted):
         execute(broken, stop=lambda: next(asked) == 7)
     execute(RunFolder.open(broken.path))
-    assert broken.table().equals(whole.table())
+    table = whole.table()
+    assert broken.table().equals(table)
     checkpoints = [folder.checkpoints()[-1].read_bytes() for folder in (whole, broken)]
     assert checkpoints[0] == checkpoints[1]
-
-    table = whole.table()
-    key = ["model", "weights", "length", "measure"]
-    assert len(table) == len(table.unique(key))
-    assert set(table["length"]) == {2, 5, 20}
+    assert len(table) == len(table.unique(["model", "weights", "length", "measure"]))
+    if recipe.test_lengths:
+        assert set(table["length"]) == set(recipe.test_lengths)
     assert table["value"].is_finite().all()
-    assert table.filter(length=20)["inputs"].unique().to_list() == [5], "100 items, 20 at a time"
-    adaptive = set(
-        table.filter(weights="raw")["measure"].str.extract(r"(.*)_adaptive").drop_nulls()
-    )
-    expected = {"accuracy", "entropy", "largest_weight", "right_weight"}
-    assert adaptive == (expected if recipe.test_weigh == "adaptive" else set())
+    if 20 in recipe.test_lengths:
+        assert table.filter(length=20)["inputs"].unique().to_list() == [5], "100 items, 20 each"
 
 
-def test_training_teaches(tmp_path: Path) -> None:
-    recipe = ArgmaxRetrievalRecipe(
-        shortest=2, train_length=4, classes=3, width=16, batch=32, steps=150, test_lengths=(4,),
-        test_inputs=500,
+def test_training_teaches() -> None:
+    recipe = recipe_for(
+        ArgmaxRetrieval(3), SetReaderModel(width=16), min_train_length=2, max_train_length=4,
+        batch=32, steps=150, test_lengths=(4,), test_inputs=500,
     )  # fmt: skip
-    members = [Hyperparameters(seed=seed, learning_rate=1e-2) for seed in range(2)]
-    folder = RunFolder.create(tmp_path / "run", recipe, members, ["test"])
-    execute(folder)
-    accuracy = folder.table().filter(weights="raw", measure="accuracy")["value"]
+    trainer = recipe.trainer([Hyperparameters(seed=seed, learning_rate=1e-2) for seed in range(2)])
+    trainer.run()
+    (accuracy,) = [m.values for m in recipe.measure(trainer.fleet) if m.measure == "accuracy"]
     assert accuracy.min() > 0.7, "a guess would be right in a third of the cases"
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        DictionaryLookupRecipe(**SMALL),
-        SetComplementRecipe(vocab=6, train_length=3, steps=5),
-        ArgmaxRetrievalRecipe(**SMALL, norm="layernorm"),
+        recipe_for(DictionaryLookup(4), SetReaderModel(width=8), **SMALL),
+        recipe_for(SetComplement(6), max_train_length=3, steps=5),
+        recipe_for(ArgmaxRetrieval(4), SetReaderModel(width=8, remedies=("layernorm",)), **SMALL),
     ],
     ids=["another task", "another model", "another norm"],
 )
-def test_a_checkpoint_of_something_else_is_refused(other: Any, tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path / "run", ArgmaxRetrievalRecipe(**SMALL), MEMBERS, [])
-    folder.save_checkpoint(0, other.trainer(MEMBERS).state_dict())
+def test_a_checkpoint_of_something_else_is_refused(other: Recipe, tmp_path: Path) -> None:
+    recipe = recipe_for(ArgmaxRetrieval(4), SetReaderModel(width=8), **SMALL)
+    folder = RunFolder.create(tmp_path / "run", recipe, EVERY, [])
+    folder.save_checkpoint(0, other.trainer(EVERY).state_dict())
     with pytest.raises(InputError, match=r"checkpoint: tensor '.*' has shape .*another run"):
         execute(folder)
+
+
+def test_a_run_over_a_band_of_lengths() -> None:
+    recipe = recipe_for(SetComplement(17), TINY, min_train_length=11, max_train_length=15, steps=30)
+    trainer = recipe.trainer(EVERY)
+    lengths = {trainer._batch(step).inputs.shape[-1] for step in range(60)}
+    assert lengths == set(range(11, 16))
+    assert torch.equal(trainer._batch(7).inputs, recipe.trainer(EVERY)._batch(7).inputs)

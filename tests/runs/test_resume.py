@@ -10,13 +10,15 @@ from pathlib import Path
 import polars
 import pytest
 
-from lengthwise.runs import Interrupted, RunFolder, SetComplementRecipe, execute
+from lengthwise.models import MinimalModel
+from lengthwise.runs import Interrupted, RunFolder, execute, recipe_for
+from lengthwise.tasks import SetComplement
 from lengthwise.training import Hyperparameters
 
 COMMAND = [sys.executable, "-m", "lengthwise"]
 TRAIN = [
-    "train", "set-complement", "--vocab", "8", "--train-length", "5", "--steps", "1500",
-    "--seeds", "2", "--dropout-weights", "0.1", "--checkpoint-seconds", "0.1", "--out",
+    "train", "set-complement", "--vocab", "8", "--max-train-length", "5", "--steps", "1500",
+    "--seeds", "2", "--attention-dropout", "0.1", "--checkpoint-seconds", "0.1", "--out",
 ]  # fmt: skip
 
 
@@ -32,9 +34,10 @@ def _events(folder: Path) -> int:
 
 
 def small_run(path: Path, steps: int = 60) -> RunFolder:
-    recipe = SetComplementRecipe(vocab=6, train_length=3, extra=1, steps=steps, test_inputs=50)
-    members = (Hyperparameters(seed=0, dropout_output=0.1), Hyperparameters(seed=1))
-    return RunFolder.create(path, recipe, members, ["test"])
+    model = MinimalModel(extra_width=1)
+    recipe = recipe_for(SetComplement(6), model, max_train_length=3, steps=steps, test_inputs=50)
+    every = (Hyperparameters(seed=0, resid_dropout=0.1), Hyperparameters(seed=1))
+    return RunFolder.create(path, recipe, every, ["test"])
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:
@@ -92,7 +95,7 @@ def test_control_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert f"go on with: lengthwise resume {folder}" in output
+    assert f"resume {folder}" in output
     assert "Traceback" not in errors
     assert RunFolder.open(folder).newest_step() > 0
 
