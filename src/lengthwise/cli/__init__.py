@@ -37,7 +37,9 @@ COMMANDS = {
         "Draw the board after some moves, and what a model expects",
     ),
 }
-"""Command: module in this folder, class in it or function that gives one, what it does."""
+"""Command: module in this folder, class in it or function that gives one, what it does.
+
+Such a function is called with the words after the command, of which it takes the first one."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,6 +88,8 @@ def _run(name: str, arguments: list[str]) -> int:
         command = command(arguments)
         if command is None:
             return 0
+        name, arguments = f"{name} {arguments[0]}", arguments[1:]
+    config = getattr(command, "config", (tyro.conf.FlagCreatePairsOff,))
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
@@ -93,7 +97,7 @@ def _run(name: str, arguments: list[str]) -> int:
                 command,
                 prog=f"lengthwise {name}",
                 args=arguments,
-                config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+                config=(tyro.conf.OmitArgPrefixes, *config),
             )
     except SystemExit as stop:
         if stop.code:
@@ -111,7 +115,8 @@ def _one_line(complaint: str) -> str:
         if text.startswith(("Argument helptext", "For full helptext")):
             break
         parts += [text] if text else []
-    message = re.sub(r"^Error parsing recipe: ", "", " ".join(parts))
+    # Options are named as they are typed; what they are grouped under nobody knows.
+    message = re.sub(r"^Error parsing (?!--)[^:]*: ", "", " ".join(parts))
     return message or "the command could not be understood; see --help"
 
 

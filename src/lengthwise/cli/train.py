@@ -1,20 +1,25 @@
 """`lengthwise train TASK`: one command for every task, model and remedy."""
 
+import contextlib
 import inspect
+import io
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import tyro
 
-from lengthwise.errors import InputError, require
+from lengthwise.errors import InputError, require, require_name
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.registry import MODELS, REMEDIES, TASKS, Registry
 
 LISTS = ("ema_powers", "bias_powers")
 """Hyper-parameters that are several values already: they are the same for all models."""
+
+MOST_MODELS = 100_000
+"""More seeds than that are a slip of the finger, and would fill the memory before one is told."""
 
 OVERVIEW = """\
 usage: lengthwise train TASK [--model NAME] [--remedies NAME ...] [OPTIONS]
@@ -44,11 +49,19 @@ def _listed(registry: Registry[Any]) -> str:
 
 
 def command(arguments: Sequence[str]) -> type[Any] | None:
-    """The class of the options of `train TASK --model MODEL`; None where only help is asked for."""
+    """The class of the options of `train TASK --model MODEL`; None where only help is asked for.
+
+    The first of `arguments` is the task; the class is for those after it.
+    """
     if not arguments or arguments[0] in ("-h", "--help"):
         print(overview())
         return None
-    require(not arguments[0].startswith("-"), "task", arguments[0], "a name; see train --help")
+    expected = "the name or file of a task first; see 'lengthwise train --help'"
+    require(not arguments[0].startswith("-"), "task", arguments[0], expected)
+    task = TASKS.get(arguments[0])
+    given = _value_of("--model", arguments)
+    if given is not None and not given.endswith(".py"):
+        require_name(given, MODELS.names(), "model")  # before torch is imported
     from lengthwise.runs.recipe import (
         Training,
         default_hyperparameters,
@@ -56,25 +69,24 @@ def command(arguments: Sequence[str]) -> type[Any] | None:
         default_training,
     )
 
-    task = TASKS.get(arguments[0])
-    name = _value_of("--model", arguments) or default_model(task)
+    name = given or default_model(task)
     model = MODELS.get(name)
-    training = Training(**default_training(task()))
     grid = _grid(default_hyperparameters(task))
     _require_own_names(task, model, Training, grid, Train)
+    # Lengths that are the default for one size of the task may be too long for another.
+    training = Training(**default_training(_task_as_given(task, arguments[1:])))
     kind = make_dataclass(
         "Options",
         [
-            ("task", tyro.conf.Positional[str], field(default=arguments[0])),
-            ("model", Annotated[str, tyro.conf.arg(help="The model, by name or file.")], name),
-            ("the_task", task, field(default_factory=task)),
-            ("the_model", model, field(default_factory=model)),
-            ("training", Training, field(default=training)),
-            ("hyperparameters", grid, field(default_factory=grid)),
-            ("seeds", Annotated[int, tyro.conf.arg(help="How many seeds.")],
-             task.defaults.get("seeds", 4)),
-            ("out", Annotated[Path, tyro.conf.arg(help="The run folder to make.")],
-             Path("runs") / task.name),
+            ("model", str, field(default=name)),
+            ("seeds", int, field(default=task.defaults.get("seeds", 4))),
+            ("out", Path, field(default=Path("runs") / task.name)),
+            ("the_task", _group(task, f"task {task.name}"), field(default_factory=task)),
+            ("the_model", _group(model, f"model {model.name}", "'lengthwise train --help' lists "
+             "all remedies and models."), field(default_factory=model)),
+            ("training", _group(Training, "training"), field(default=training)),
+            ("hyperparameters", _group(grid, "hyper-parameter", "One value or several each; of "
+             "several, every combination is trained."), field(default_factory=grid)),
         ],
         bases=(Train,),
         kw_only=True,
@@ -90,10 +102,22 @@ def command(arguments: Sequence[str]) -> type[Any] | None:
 class Train:
     """What training has in common, whatever the task and the model."""
 
+    config: ClassVar[Any] = ()
+    """Settings that are on by default are switched off by name: both ways are shown."""
+
+    model: str = ""
+    """The model, by name or file. Its own options, below, are another model's for another name."""
+
+    seeds: int = 1
+    """How many seeds: each is one model per combination of hyper-parameters."""
+
     first_seed: int = 0
     """The first seed."""
 
-    overwrite: bool = False
+    out: Path = Path("runs")
+    """The run folder to make."""
+
+    overwrite: tyro.conf.FlagCreatePairsOff[bool] = False
     """Replace the run that is in that folder."""
 
     checkpoint_seconds: float = 20.0
@@ -106,10 +130,10 @@ class Train:
         from lengthwise.runs import Recipe, RunFolder
 
         given: Any = self
-        require(given.seeds >= 1, "seeds", given.seeds, "at least 1")
-        seeds = range(self.first_seed, self.first_seed + given.seeds)
+        require(1 <= self.seeds <= MOST_MODELS, "seeds", self.seeds, f"1..{MOST_MODELS}")
+        seeds = range(self.first_seed, self.first_seed + self.seeds)
         folder = RunFolder.create(
-            given.out,
+            self.out,
             Recipe(task=given.the_task, model=given.the_model, **vars(given.training)),
             combinations(given.hyperparameters, seeds),
             command_line(),
@@ -118,9 +142,25 @@ class Train:
         return train(folder, self.checkpoint_seconds)
 
 
+def _group(kind: Any, title: str, help: str = "") -> Any:
+    return Annotated[kind, tyro.conf.arg(name=title, help=help)]
+
+
+def _task_as_given(task: type[Any], arguments: Sequence[str]) -> Any:
+    """The task with its own options; bad ones are left for the whole command to complain about."""
+    words = [word for word in arguments if word not in ("-h", "--help")]
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            return tyro.cli(task, args=words, return_unknown_args=True)[0]
+    except (SystemExit, InputError):
+        return task()
+
+
 def combinations(grid: Any, seeds: range) -> tuple[Hyperparameters, ...]:
     """Every combination of the grid's values, for every seed."""
     names = [item.name for item in fields(grid) if item.name not in LISTS]
+    for name in names:
+        require(len(getattr(grid, name)) > 0, name, "", "at least one value")
     lists = {name: getattr(grid, name) for name in LISTS}
     products = itertools.product(*(getattr(grid, name) for name in names))
     return tuple(
@@ -147,13 +187,13 @@ def _grid(defaults: Hyperparameters) -> type[Any]:
 
 def _grid_field(name: str, kind: Any, default: Any, help: str) -> tuple[str, Any, Any]:
     if name not in LISTS:
-        kind, default, help = tuple[kind, ...], (default,), f"{help} One value or several."
+        kind, default = tuple[kind, ...], (default,)
     return name, Annotated[kind, tyro.conf.arg(help=help)], field(default=default)
 
 
 def _require_own_names(*parts: type[Any]) -> None:
     """On a command line every option has one name only."""
-    seen = {"task": "the command", "model": "the command", "seeds": "the command"}
+    seen = {"the_task": "the command", "help": "the command"}
     for part in parts:
         for item in fields(part):
             if item.name in seen:
@@ -165,9 +205,11 @@ def _require_own_names(*parts: type[Any]) -> None:
 
 
 def _value_of(option: str, arguments: Sequence[str]) -> str | None:
+    """The last value that is given to `option`: that one counts."""
+    found = None
     for place, word in enumerate(arguments):
         if word.startswith(f"{option}="):
-            return word.partition("=")[2]
+            found = word.partition("=")[2]
         if word == option and place + 1 < len(arguments):
-            return arguments[place + 1]
-    return None
+            found = arguments[place + 1]
+    return found

@@ -280,8 +280,13 @@ def recipe_for(task: Task | str, model: Model | str | None = None, **settings: A
 def default_training(task: Task) -> dict[str, Any]:
     """The fields of a recipe that a task has its own defaults for."""
     own = {name: value for name, value in task.defaults.items() if name in RECIPE_FIELDS}
-    longest = task.lengths[-1]
-    own["max_train_length"] = min(own.get("max_train_length", max(1, longest // 2)), longest)
+    lengths = task.lengths
+    # The defaults are for the task's own size: of a smaller one, something is still left to test.
+    if own.get("max_train_length", lengths[-1]) >= lengths[-1]:
+        own["max_train_length"] = lengths[(len(lengths) - 1) // 2]
+    if own.get("min_train_length") is not None:
+        own["min_train_length"] = min(own["min_train_length"], own["max_train_length"])
+    own["test_lengths"] = tuple(n for n in own.get("test_lengths", ()) if n in lengths)
     return own
 
 
