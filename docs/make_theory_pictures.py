@@ -11,13 +11,12 @@ from pathlib import Path
 import torch
 
 from lengthwise.claims import Results
-from lengthwise.papers.vanishing_variance.populations import figure_populations
-from lengthwise.papers.whats_missing import readings
-from lengthwise.papers.whats_missing.theorem_4_2 import figure_constructions
-from lengthwise.papers.whats_missing.what_training_finds import figure_training
+from lengthwise.papers.vanishing_variance.populations.section import figure_populations
+from lengthwise.papers.whats_missing.remedies.plan import plan
+from lengthwise.papers.whats_missing.remedies.what_training_finds import figure_training
+from lengthwise.papers.whats_missing.theorem_4_2.section import figure_constructions
 from lengthwise.report.style import save
-from lengthwise.runs import RunFolder
-from lengthwise.runs.models import load_model
+from lengthwise.runs import RunFolder, load_model
 from lengthwise.theory import certify, measure_illegal_mass
 from lengthwise.theory.picture import certificate_figure
 
@@ -30,9 +29,9 @@ def draw_constructions(images: Path) -> None:
 
 def draw_trained(images: Path, runs: Path) -> None:
     """What training finds, and the certificate of one trained model."""
-    plan = readings.plan("quick")
-    tables = {label: RunFolder.open(runs / label).table() for label in plan}
-    results = Results("quick", plan, tables, runs)
+    planned = plan("quick")
+    tables = {label: RunFolder.open(runs / label).table() for label in planned}
+    results = Results("quick", planned, tables, runs)
     save(figure_training(results), images / "theory-training.png")
     model = load_model(runs / "baseline")
     certificate = certify(model)
