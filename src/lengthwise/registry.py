@@ -14,6 +14,7 @@ import importlib.util
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,6 +51,8 @@ class UserFile:
 
 
 _FILES: dict[str, UserFile] = {}
+_RUNNING: list[UserFile] = []
+_SENT: dict[str, str] = {}
 
 
 class Registry(Generic[Part]):
@@ -91,8 +94,17 @@ class Registry(Generic[Part]):
         return sorted({*self.listed(), *self._classes})
 
     def key(self, name: str) -> str:
-        """`name` itself, or for the path of a Python file the key under which it is kept."""
-        return load_file(Path(name)).key if name.endswith(".py") else name
+        """`name` itself, or the key of the user's file that is meant.
+
+        That is the file whose path is given, or the one that is being run and has defined a class
+        of that name.
+        """
+        if name.endswith(".py"):
+            return load_file(Path(name)).key
+        for file in reversed(_RUNNING):
+            if name in (cls.name for cls in self._defined(file)):  # type: ignore[attr-defined]
+                return file.key
+        return name
 
     def get(self, name: str) -> type[Part]:
         """The class of that name, out of the file of that path, or of that key.
@@ -171,12 +183,17 @@ def load_file(path: Path) -> UserFile:
     Raises:
         InputError: It cannot be read, or fails; the message says how.
     """
+    text = _SENT.get(path.name)
+    return load_text(path.name, read_file(path) if text is None else text)
+
+
+def read_file(path: Path) -> str:
+    """The text of the Python file at `path`, or an `InputError`."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"file = {str(path)!r}: expected a Python file ({reason})") from error
-    return load_text(path.name, text)
 
 
 def load_text(name: str, text: str) -> UserFile:
@@ -188,13 +205,20 @@ def load_text(name: str, text: str) -> UserFile:
         return _FILES[file.key]
     # Classes look for the module they were defined in, dataclasses already while they are made.
     sys.modules[module.__name__] = module
+    _FILES[file.key] = file
+    _RUNNING.append(file)
     try:
         exec(compile(text, name, "exec"), module.__dict__)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from error
-    except (Exception, SystemExit) as error:
-        raise InputError(f"file = {name!r}: {type(error).__name__}: {error}") from error
-    _FILES[file.key] = file
+    except BaseException as error:
+        del _FILES[file.key]
+        if isinstance(error, InputError):
+            raise InputError(f"{name}: {error}") from error
+        if isinstance(error, Exception | SystemExit):
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(f"file = {name!r}: {reason}") from error
+        raise
+    finally:
+        _RUNNING.pop()
     return file
 
 
@@ -205,10 +229,28 @@ def files_of(keys: Iterable[str]) -> dict[str, str]:
 
 def load_files(files: dict[str, str]) -> None:
     """Make files known that `files_of` gave."""
-    for key, text in files.items():
-        loaded = load_text(key.rpartition("@")[0], text)
-        if loaded.key != key:
-            raise InputError(f"file = {key!r}: its text is damaged: expected one with that digest")
+    with sent(files):
+        for key, text in files.items():
+            loaded = load_text(key.rpartition("@")[0], text)
+            if loaded.key != key:
+                expected = "expected one with that digest"
+                raise InputError(f"file = {key!r}: its text is damaged: {expected}")
+
+
+@contextmanager
+def sent(files: dict[str, str]) -> Iterator[None]:
+    """Take files that `files_of` gave for those of the same name, wherever a path is given.
+
+    What another process sends may name its files by paths that are not there, or no longer lead to
+    the same text.
+    """
+    before = dict(_SENT)
+    _SENT.update({key.rpartition("@")[0]: text for key, text in files.items()})
+    try:
+        yield
+    finally:
+        _SENT.clear()
+        _SENT.update(before)
 
 
 def _folder(package: str) -> Path:

@@ -67,10 +67,9 @@ parts = st.one_of(
     ),
 )
 training = st.fixed_dictionaries(
-    {"test_lengths": st.just((3, 5))},
+    {"test_lengths": st.just((3, 5)), "min_train_length": st.none() | st.integers(1, 3)},
     optional={
         "max_train_length": st.integers(3, 5),
-        "min_train_length": st.none() | st.integers(1, 3),
         "steps": st.integers(1, 10**9),
         "test_items": st.none() | st.integers(1, 99),
         "precision": st.sampled_from(["auto", "float32", "float64", "bfloat16"]),
@@ -126,8 +125,8 @@ def test_every_task_has_defaults_that_fit(name: str) -> None:
         (SetComplement(6), GPTModel(width=9, heads=2), {}, "width = 9: expected a multiple of 2"),
         (SetComplement(6), replace(TINY, remedies=("batchnorm",)), {}, "remedy = 'batchnorm'"),
         (
-            SetComplement(6), replace(TINY, remedies=("learned", "constant", "nap")), {},
-            "remedies = 'constant' and 'nap': both replace",
+            SetComplement(6), replace(TINY, remedies=("learned", "adaptive", "nap")), {},
+            "remedies = 'adaptive' and 'nap': both replace",
         ),
         (ArgmaxRetrieval(), SetReaderModel(remedies=("rotary",)), {}, "remedy = 'rotary'"),
     ],
