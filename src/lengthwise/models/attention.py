@@ -123,7 +123,7 @@ class Attention(nn.Module):
         """Queries, or anything linear in them, times what remedies scale the scores by."""
         for one in self.remedies:
             factor = one.scale(read)
-            queries = queries if factor is None else queries * factor
+            queries = queries if factor is None else queries * self._per_map(factor)
         return queries
 
     def scores(self, products: Tensor, read: Keys) -> Tensor:
@@ -228,9 +228,13 @@ class Attention(nn.Module):
         for bias in biases:
             if bias is not None:
                 total = bias if total is None else total + bias
-        if total is None or self.maps == 1 or total.shape[-3] == 1:
-            return total
-        return total.repeat_interleave(self.maps, -3)
+        return total if total is None else self._per_map(total)
+
+    def _per_map(self, given: Tensor) -> Tensor:
+        """What a remedy gives `(..., heads or 1, queries, ...)`, for every score map."""
+        if self.maps == 1 or given.dim() < 3 or given.shape[-3] == 1:
+            return given
+        return given.repeat_interleave(self.maps, -3)
 
     def _given_out(self, output: Tensor) -> Tensor:
         for one in self.remedies:

@@ -174,7 +174,7 @@ class SetReader(nn.Module):
     def _folded(self, encoded: Tensor, read: Keys) -> Tensor:
         """What the query compares with features: `(batch, heads * maps, features)`."""
         folded = self.attention.fold(encoded.unsqueeze(-2), self.item_lift.weight)
-        return self.attention.scaled(folded.squeeze(-2), read)
+        return self.attention.scaled(folded, read).squeeze(-2)
 
     def _features(self, items: Tensor) -> Tensor:
         """The hidden layer of psi_x: all that is ever computed per item."""

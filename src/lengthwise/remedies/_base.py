@@ -140,7 +140,7 @@ class Remedy(nn.Module):
         return queries, keys
 
     def scale(self, read: Keys) -> Tensor | None:
-        """A factor of all scores of a query, `(..., queries, 1)`; it is applied to the query."""
+        """A factor of a query's scores, `(..., heads or 1, queries, 1)`; the query is multiplied."""
         return None
 
     def bias(self, read: Keys) -> Tensor | None:
@@ -303,8 +303,6 @@ def _options(kind: type[Remedy], text: str) -> dict[str, Any]:
         except msgspec.ValidationError as error:
             raise InputError(f"{kind.name}:{name} = {value!r}: {error}") from None
     return settings
-
-
 
 
 def ids_like(tokens: Tensor) -> Tensor:
