@@ -25,7 +25,7 @@ WAIT_SECONDS = 0.5
 
 Do = Callable[[Any, Callable[[object], None], Callable[[], bool]], object]
 """Does a job in a worker. It is given the job, a function that sends messages, and one to ask now
-and then: True means that the job should end soon, because Ctrl-C was pressed or nobody waits."""
+and then: True means that the job should end soon, because Ctrl-C was pressed or its parent is gone."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _end(worker: _Worker) -> None:
 
 
 def _serve(do: Do, pipe: "Connection[Any, Any]") -> None:
-    """A worker: do jobs until it is told to end, or the pipe says that nobody waits any more.
+    """A worker: do jobs until it is told to end, or the pipe says that its parent is gone.
 
     Nothing is sent to a worker while it works but that it should end, and the pipe of a process
     that is gone can be read, too: so there is something to read if and only if it should end.

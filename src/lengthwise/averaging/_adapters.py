@@ -17,10 +17,10 @@ MakeAverage: TypeAlias = Callable[[nn.Module], Average]
 def begin(
     make: MakeAverage, model: nn.Module, step: int, state: Mapping[str, Tensor] | None, source: str
 ) -> Average:
-    """An average for a training that starts, or goes on, at `step`.
+    """An average for a training that starts, or is resumed, at `step`.
 
     Raises:
-        InputError: The training goes on, but `source` has no state to go on from.
+        InputError: The training is resumed, but `source` has no state to resume from.
     """
     average = make(model)
     if state is not None:

@@ -145,7 +145,7 @@ class Average(ABC):
         """Everything a resumed training needs, as plain tensors: ready for a safetensors file.
 
         The tensors are the average's own, as in `torch.nn.Module.state_dict`: clone them to keep
-        them in memory while training goes on.
+        them in memory while training continues.
         """
         settings = json.dumps(self._settings).encode()
         return {

@@ -40,7 +40,7 @@ FINAL_FOLDER = "averaged"
 class AveragingCallback(TrainerCallback):
     """Averages the weights of a model that a `Trainer` trains.
 
-    Every checkpoint of the trainer gets the average's state, and a resumed training goes on from
+    Every checkpoint of the trainer gets the average's state, and a resumed training continues from
     it. After training, the averaged model is saved by `save_pretrained` in the folder `averaged` of
     the output directory.
 
@@ -83,7 +83,7 @@ class AveragingCallback(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Make the average, or go on with the one of the checkpoint."""
+        """Make the average, or resume the one of the checkpoint."""
         model = self._model = kwargs["model"]
         file = self._checkpoint(args, state) / STATE_FILE
         stored = load_file(file) if state.global_step > 0 and file.exists() else None

@@ -31,7 +31,7 @@ FINAL_FILE = "averaged.safetensors"
 class AveragingCallback(Callback):
     """Averages the weights of a module that a Lightning `Trainer` trains.
 
-    Every checkpoint of the trainer holds the average's state, and a resumed training goes on from
+    Every checkpoint of the trainer holds the average's state, and a resumed training continues from
     it. After training, the averaged module is saved as `averaged.safetensors` in the trainer's
     `default_root_dir`; `safetensors.torch.load_model` loads it.
 
@@ -48,7 +48,7 @@ class AveragingCallback(Callback):
         self._applied = ExitStack()
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Make the average, or go on with the one of the checkpoint."""
+        """Make the average, or resume the one of the checkpoint."""
         step = trainer.global_step
         self.average = begin(self._make, pl_module, step, self._restored, "the checkpoint")
         self._restored = None

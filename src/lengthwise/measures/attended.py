@@ -14,30 +14,29 @@ class Moments:
 
     def __init__(self, models: int, width: int) -> None:
         """Start with no sample; all sums are in float64."""
-        self._count = 0
+        self._count = torch.zeros(models, dtype=torch.float64)
         self._sum = torch.zeros(models, width, dtype=torch.float64)
         self._squares = torch.zeros(models, width, dtype=torch.float64)
         self._within = torch.zeros(models, dtype=torch.float64)
 
     def add(self, model: int, output: Tensor) -> None:
-        """Add samples `(batch, width)` of one model; the models take turns, the last one counts."""
+        """Add samples `(batch, width)` of one model."""
         output = output.to("cpu", torch.float64)
         self._sum[model] += output.sum(0)
         self._squares[model] += output.square().sum(0)
         self._within[model] += output.var(1, unbiased=False).sum()
-        if model == len(self._sum) - 1:
-            self._count += len(output)
+        self._count[model] += len(output)
 
     def readings(self) -> dict[str, Tensor]:
         """One number per model each, `(models,)`."""
-        mean = self._sum / self._count
-        variance = (self._squares / self._count - mean.square()).clamp(min=0.0)
+        mean, squares = (total / self._count[:, None] for total in (self._sum, self._squares))
+        variance = (squares - mean.square()).clamp(min=0.0)
         return {
             # Over samples, for one feature at a time; then the mean over the features.
             "feature_variance": variance.mean(1),
             "global_mean": mean.mean(1),
             # Pooled: over samples and features together.
-            "global_variance": (self._squares / self._count).mean(1) - mean.mean(1).square(),
+            "global_variance": squares.mean(1) - mean.mean(1).square(),
             # Across the features of one sample; then the mean over samples.
             "sample_variance": self._within / self._count,
         }

@@ -160,7 +160,7 @@ def observing(
 
 @contextmanager
 def attention_of(model: "PreTrainedModel", implementation: str) -> Iterator[None]:
-    """Run the model with another attention implementation; the one it had comes back."""
+    """Run the model with another attention implementation; afterwards its own is restored."""
     _register()
     name = type(model).__name__
     if getattr(model.config, "is_encoder_decoder", False):

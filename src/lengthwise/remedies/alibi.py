@@ -12,7 +12,7 @@ class ALiBi(Remedy):
 
     Slopes of h heads, for h a power of two, are 2^(-8/h), 2^(-16/h), ..., 2^-8. For other numbers
     they are those of the next lower power of two, then every second one of the next higher power,
-    as in the authors' code. Nothing is learned; beyond the training length the bias goes on
+    as in the authors' code. Nothing is learned; beyond the training length the bias keeps
     falling, so a head reads no further back than in training.
     """
 

@@ -11,7 +11,7 @@ MOST_MODELS = {"cpu": 64}
 """Models of a fleet by kind of device: beyond it a CPU gains no more."""
 
 MOST_MODELS_ELSEWHERE = 1024
-"""A GPU goes on gaining for longer."""
+"""A GPU gains for longer."""
 
 MOST_MODEL_STEPS = 1 << 18
 """Models times steps of a fleet: a killed worker loses at most that much, about two minutes."""

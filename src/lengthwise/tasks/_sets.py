@@ -47,7 +47,7 @@ def shuffled(key: Tensor, numbers: Tensor, bound: int) -> Tensor:
     Only the numbers asked for are computed, so a few out of very many distinct ones cost no more
     than a few. (A Feistel network: a number is a place in a table, every row of which is turned by
     an amount of its own, then every column, and so on. The table may have a few places too many: a
-    number that lands on one of them goes on until it is below `bound`.)
+    number that lands on one of them is taken again until it is below `bound`.)
 
     Args:
         key: Streams, of any shape.
