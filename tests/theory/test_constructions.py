@@ -47,7 +47,7 @@ def test_the_minimal_model_attains_the_rate(vocab: int, strength: float) -> None
 
 @given(st.integers(4, 9), st.floats(0.1, 10.0), st.integers(0, 5))
 def test_the_balanced_model_has_the_derived_distance(vocab, strength, more):
-    model = balanced_model(vocab, strength, extra=vocab + 1 + more)
+    model = balanced_model(vocab, strength, extra_width=vocab + 1 + more)
     assert fit_structure(read_tables(model)).structure.balance() == "B1"
     task = SetComplement(vocab)
     inputs = task.draw(torch.tensor(0), vocab - 1, 5).inputs
@@ -166,7 +166,7 @@ def test_below_rank_v_minus_1_there_is_no_precision(vocab, short, scale, seed):
     """Random models, and ones as near to a solution as their rank allows (truncated SVD)."""
     rank = vocab - 1 - min(short, vocab - 2)
     with seeded(seed, "narrow"):
-        narrow = MinimalTransformer(vocab, rank - vocab + 1, "constant")
+        narrow = MinimalTransformer(vocab, rank - vocab + 1, remedies=("constant",))
     generator = torch.Generator().manual_seed(seed)
     wanted = scale * (1 - torch.eye(vocab)).double() + 0.1 * draw(generator, vocab, vocab)
     u, values, v = torch.linalg.svd(wanted)
@@ -193,7 +193,7 @@ def test_tables_of_constant_and_softmax_attention() -> None:
     [
         (lambda: minimal_model(2), "vocab = 2: expected at least 3"),
         (lambda: minimal_model(5, 0.0), "strength = 0.0: expected a positive"),
-        (lambda: balanced_model(5, extra=5), "extra = 5: expected at least 6"),
+        (lambda: balanced_model(5, extra_width=5), "extra_width = 5: expected at least 6"),
         (lambda: fit_structure(read_tables(minimal_model(3))), "vocab = 3: expected at least 4"),
     ],
 )

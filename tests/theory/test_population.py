@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from lengthwise.errors import InputError
 from lengthwise.models import Attention
-from lengthwise.papers.vanishing_variance.populations import population
+from lengthwise.papers.vanishing_variance.populations.population import population
+from lengthwise.remedies import Keys
 from lengthwise.theory import Population, attention_bounds, moments, spread_bound, weight_bounds
 
 
@@ -33,17 +34,17 @@ def test_the_formulas_get_better_as_one_over_n() -> None:
 
 
 @pytest.mark.parametrize("kind", ["centred", "shifted"])
-@pytest.mark.parametrize("count", [1, 2, 3, 64, 1024])
+@pytest.mark.parametrize("count", [1, 2, 3, 64, 512])
 def test_exact_moments_agree_with_many_draws(kind, count: int) -> None:
     off = []
-    for seed in range(8):
+    for seed in range(4):
         one = population(kind, seed)
-        measured = moments(one.sample(count, 100_000, seed))
+        measured = moments(one.sample(count, 40_000, seed))
         mean, variance = one.exact_moments(count)
         off.append((measured.mean - mean).abs() / measured.mean_error)
         off.append((measured.variance - variance).abs() / measured.variance_error)
-    # Of 256 numbers chance leaves about one beyond 3 standard errors.
-    assert (~(torch.stack(off) <= 3)).sum() <= 4
+    # Of 128 numbers chance leaves less than one beyond 3 standard errors.
+    assert (~(torch.stack(off) <= 3)).sum() <= 3
 
 
 def test_exact_moments_of_few_items_by_hand() -> None:
@@ -113,9 +114,10 @@ def test_the_weight_bounds_are_attained(sign: float) -> None:
 def test_no_attention_layer_breaks_its_bounds(heads, keys, size, seed):
     torch.manual_seed(seed)
     attention = Attention(12, heads=heads, key_width=6, value_width=6).double()
-    reader, source = (size * torch.randn(2, n, 12, dtype=torch.float64) for n in (3, keys))
-    weights = attention.scores(reader, source).softmax(-1)
-    low, high = attention_bounds(attention, reader, source)
+    x, context = (size * torch.randn(2, n, 12, dtype=torch.float64) for n in (3, keys))
+    read = Keys(torch.zeros(1, keys).double())
+    weights = attention.scores(attention.products(x, context, read), read).softmax(-1)
+    low, high = attention_bounds(attention, x, context)
     assert low.shape == weights.shape[:-1]
     assert (weights >= low.unsqueeze(-1) * (1 - 1e-9)).all()
     assert (weights <= high.unsqueeze(-1) * (1 + 1e-9)).all()

@@ -10,6 +10,7 @@ from torch import Tensor
 from lengthwise.errors import require
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models import MinimalModel, MinimalTransformer
+from lengthwise.runs.recipe import recipe_for
 from lengthwise.tasks import SetComplement
 from lengthwise.theory.structure import Structure
 
@@ -101,7 +102,9 @@ def _blank(vocab: int, extra_width: int, value_width: int) -> MinimalTransformer
         pre_norm=False,
         remedies=("constant",),
     )
-    model = shape.build(SetComplement(vocab), Hyperparameters())
+    # From a recipe, so that it can be saved.
+    model = recipe_for(SetComplement(vocab), shape).build(Hyperparameters())
+    assert isinstance(model, MinimalTransformer)
     return model.to(torch.float64)
 
 
