@@ -55,7 +55,7 @@ class Hyperparameters:
             value = getattr(self, name)
             require(fits(value), name, value, expected)
 
-        for name in ("seed", "trial"):
+        for name in ("seed", "trial", "warmup"):
             check(name, lambda value: abs(value) < 1 << 63, "a whole number of at most 64 bits")
         check("learning_rate", lambda rate: 0 < rate < math.inf, "a positive number")
         check("weight_decay", lambda decay: 0 <= decay < math.inf, "a number of at least 0")
@@ -68,4 +68,8 @@ class Hyperparameters:
         check("final_lr_fraction", lambda part: 0 <= part <= 1, "a part in [0, 1]")
         for name in ("beta1", "beta2", "embed_dropout", "attention_dropout", "resid_dropout"):
             check(name, lambda rate: 0 <= rate < 1, "a rate in [0, 1)")
+        for power in self.ema_powers:
+            require(0 <= power <= 1, "ema_powers", power, "numbers from 0 to 1")
+        for power in self.bias_powers:
+            require(0 <= power < math.inf, "bias_powers", power, "numbers of at least 0")
         require_name(self.loss, ("sampled", "soft"), "loss")

@@ -27,7 +27,7 @@ def claims_of_file(path: Path) -> dict[str, Claim]:
     name = str(path)
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"claim = {name!r}: expected a Python file ({error})") from error
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     module = types.ModuleType(f"lengthwise_claim_{digest}")
@@ -37,7 +37,7 @@ def claims_of_file(path: Path) -> dict[str, Claim]:
         exec(compile(text, name, "exec"), module.__dict__)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"claim = {name!r}: {type(error).__name__}: {error}") from error
     found = _collected([module])
     require(bool(found), "claim", name, "a file that defines a Claim(...)")

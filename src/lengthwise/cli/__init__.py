@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from lengthwise._version import __version__
-from lengthwise.errors import InputError, require_name
+from lengthwise.errors import InputError, require, require_name
 
 COMMANDS = {
     "train": ("train", "command", "Train models on a task, and measure them at longer inputs"),
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _dispatch(arguments)
     except InputError as error:
-        print(f"lengthwise: {error}", file=sys.stderr)
+        print(f"lengthwise: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # whoever read the output has seen enough
         sys.stderr.close()
@@ -62,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    for word in arguments:  # no shell gives one, but a program may, and no path can have it
+        require("\0" not in word, "argument", word, "words without the character NUL")
     if arguments[:1] == ["--version"]:
         print(f"lengthwise {__version__}")
         return 0

@@ -124,9 +124,10 @@ class Recipe(Training):
         object.__setattr__(self, "test_remedies", canonical(self.test_remedies))
         try:
             with torch.device("meta"):
-                self.build(Hyperparameters())  # says what is wrong with the model's own fields
+                built = self.build(Hyperparameters())  # says what is wrong with the model's fields
                 if self.test_remedies:
-                    self._tested().build(Hyperparameters())
+                    tested = self._tested().build(Hyperparameters())
+                    _require_same_weights(self.test_remedies, _shapes(built), _shapes(tested))
         except (RuntimeError, OverflowError, MemoryError) as error:
             reason = str(error).split("\n")[0]
             raise InputError(f"model = {self.model}: cannot be built ({reason})") from error
@@ -238,17 +239,26 @@ class Recipe(Training):
 def _with_weights(recipe: Recipe, fleet: Fleet, weights: Tensor | None) -> Fleet:
     """A fleet of another recipe's models with the weights and buffers of a trained one."""
     other = recipe.on(str(fleet.device)).fleet(fleet.hyperparameters)
-    if other.shapes != fleet.shapes:
-        names = sorted(other.shapes.keys() ^ fleet.shapes.keys())
-        raise InputError(
-            f"test_remedies = {list(recipe.model.remedies)}: expected remedies without weights of "
-            f"their own, not {names[0] if names else 'other shapes'}"
-        )
     other.weights.copy_(fleet.weights if weights is None else weights)
     for name, buffer in other.buffers.items():
         if name in fleet.buffers:
             buffer.copy_(fleet.buffers[name])
     return other
+
+
+def _shapes(module: nn.Module) -> dict[str, torch.Size]:
+    return {name: weights.shape for name, weights in module.named_parameters()}
+
+
+def _require_same_weights(
+    remedies: Sequence[str], own: dict[str, torch.Size], tested: dict[str, torch.Size]
+) -> None:
+    if own != tested:
+        names = sorted(own.keys() ^ tested.keys())
+        raise InputError(
+            f"test_remedies = {list(remedies)}: expected remedies without weights of their own, "
+            f"not {names[0] if names else 'other shapes'}"
+        )
 
 
 RECIPE_FIELDS = tuple(field.name for field in fields(Training))
