@@ -25,7 +25,7 @@ WAIT_SECONDS = 0.5
 
 Do = Callable[[Any, Callable[[object], None], Callable[[], bool]], object]
 """Does a job in a worker. It is given the job, a function that sends messages, and one to ask now
-and then: True means that the job should end soon, because Ctrl-C was pressed or its parent is gone."""
+and then: True means that the job should end soon: Ctrl-C was pressed, or the parent is gone."""
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ class Remedy(nn.Module):
         return queries, keys
 
     def scale(self, read: Keys) -> Tensor | None:
-        """A factor of a query's scores, `(..., heads or 1, queries, 1)`; the query is multiplied."""
+        """A factor of the scores, `(..., heads or 1, queries, 1)`; queries are multiplied by it."""
         return None
 
     def bias(self, read: Keys) -> Tensor | None:
