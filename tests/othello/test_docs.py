@@ -1,21 +1,22 @@
 """What docs/othello.md shows, runs."""
 
-import dataclasses
 import re
 import shlex
 from pathlib import Path
-from typing import get_args, get_type_hints
 
 import pytest
 
 from lengthwise.cli import main
-from lengthwise.cli.train import TrainOthello
+from lengthwise.cli.train import Train
+from lengthwise.models import GPTModel
 from lengthwise.models.gpt import SIZES
 from lengthwise.othello import stored_games
-from lengthwise.runs import OthelloRecipe, RunFolder
+from lengthwise.runs import RunFolder
+from lengthwise.tasks import Othello
 from lengthwise.training import Hyperparameters
 
 PAGE = (Path(__file__).parents[2] / "docs" / "othello.md").read_text(encoding="utf-8")
+FEW = shlex.split("--layers 1 --heads 1 --width 8 --steps 2 --batch 4 --test-inputs 4")
 
 
 def snippets(language: str) -> list[str]:
@@ -40,7 +41,7 @@ def options(text: str) -> list[list[str]]:
 def parsed(monkeypatch):
     """What `train othello` understands; it trains nothing."""
     found = []
-    monkeypatch.setattr(TrainOthello, "run", lambda self: found.append(self))
+    monkeypatch.setattr(Train, "run", lambda self: found.append(self))
     return found
 
 
@@ -61,23 +62,17 @@ def test_the_python_snippets_run_in_order(tmp_path, monkeypatch, capsys):
 
 
 def test_the_commands_run_in_order_and_print_what_the_page_shows(tmp_path, monkeypatch, capsys):
-    """The long ones are cut short, after the page's own options were understood."""
+    """The long ones are cut short: options that are given again count as given last."""
     monkeypatch.chdir(tmp_path)
-    train = TrainOthello.run
-
-    def train_shortly(self):
-        few = {"size": "tiny", "steps": 2, "batch": 4, "test_inputs": 4}
-        return train(dataclasses.replace(self, recipe=dataclasses.replace(self.recipe, **few)))
-
-    monkeypatch.setattr(TrainOthello, "run", train_shortly)
     printed = []
     for command in commands():
         short = [word.replace("20_000_000", "2_000") for word in command]
+        short += FEW if command[0] == "train" else []
         assert main(short) == 0, capsys.readouterr().err
         printed.append(capsys.readouterr().out)
     assert printed[0] == snippets("text")[0]
     assert sum(map(len, stored_games(tmp_path / "games"))) == 2000
-    assert RunFolder.open(Path("runs/othello")).recipe.train_moves == 30
+    assert RunFolder.open(Path("runs/othello")).recipe.max_train_length == 29
     assert "after 12 (trained)" in printed[-1]
     assert "after 45 (not trained)" in printed[-1]
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -95,8 +90,8 @@ def test_the_options_of_training_that_are_named_exist(parsed, capsys):
         assert f"{words[0]} " in help, words
     for words in with_values:
         assert main(["train", "othello", *words]) == 0, words
-    (averages,) = [found.grid for found in parsed if len(found.grid.ema_powers) == 3]
-    assert len(averages.bias_powers) == 2
+    (averages,) = [one for one in parsed if len(one.hyperparameters.ema_powers) == 3]
+    assert len(averages.hyperparameters.bias_powers) == 2
 
 
 def test_the_options_of_looking_that_are_named_exist(capsys):
@@ -114,12 +109,8 @@ def test_the_sizes_are_as_listed(size):
     layers, heads, width, parameters = [
         int(cell.replace(",", "")) for cell in row.strip("|").split("|")[1:]
     ]
-    model = OthelloRecipe(size=size).model(Hyperparameters())
+    shape = GPTModel(layers=layers, heads=heads, width=width)
     assert SIZES[size] == (layers, heads, width)
+    assert (shape == GPTModel()) == (size == "small"), "the default"
+    model = shape.build(Othello(), Hyperparameters())
     assert sum(parameter.numel() for parameter in model.parameters()) == parameters
-
-
-def test_every_kind_of_positions_is_explained():
-    rows = re.findall(r"^\| ([a-z, ]+)(?: \(as in GPT-1\))? \|", section("Train"), re.MULTILINE)
-    explained = {name for row in rows for name in row.split(", ")}
-    assert explained >= {*get_args(get_type_hints(OthelloRecipe)["positions"])}
