@@ -115,7 +115,7 @@ def test_other_weights_are_gone_through_input_by_input(remedy: str) -> None:
     assert_equals_brute_force(trained(5, "softmax", 3, norm=remedy))
 
 
-@pytest.mark.parametrize("remedy", ["sinusoidal", "alibi", "scalable", "learned"])
+@pytest.mark.parametrize("remedy", ["alibi", "scalable", "learned"])
 def test_scores_that_depend_on_more_than_two_tokens(remedy: str) -> None:
     with pytest.raises(InputError, match=f"model with remedy = '{remedy}': expected"):
         certify(build(6, "softmax", 1.0, 0, norm=remedy))
