@@ -215,7 +215,7 @@ def load_text(name: str, text: str) -> UserFile:
             raise InputError(f"{name}: {error}") from error
         if isinstance(error, Exception | SystemExit):
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise InputError(f"file = {name!r}: {reason}") from error
+            raise InputError(f"file = {name!r}: {reason}") from error
         raise
     finally:
         _RUNNING.pop()
