@@ -3,8 +3,8 @@
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -29,6 +29,10 @@ class Distribution(ABC):
     def another(self, value: Value, u: float) -> Value:
         """A value for the twin of a trial that has `value`: drawn again, if nothing is better."""
         return self.at(u)
+
+    def mapped(self, change: Callable[[Value], Value]) -> "Distribution":
+        """The same with `change` done to all values that were given one by one."""
+        return self
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -177,6 +181,10 @@ class Choice(Distribution):
         )
         return chosen.at(u)
 
+    def mapped(self, change: Callable[[Value], Value]) -> "Choice":
+        """The same with `change` done to all values."""
+        return Choice(*map(change, self.values), weights=self.weights)
+
     def describe(self) -> dict[str, Any]:
         """The distribution as JSON values."""
         return {"choice": list(self.values), "weights": list(self.weights)}
@@ -216,6 +224,10 @@ class Sometimes(Distribution):
         """Switched: a twin has it if the other has not, and has not if the other has."""
         return self.then.at(u) if value == self.otherwise else self.otherwise
 
+    def mapped(self, change: Callable[[Value], Value]) -> "Sometimes":
+        """The same with `change` done to all values."""
+        return Sometimes(self.then.mapped(change), self.chance, change(self.otherwise))
+
     def describe(self) -> dict[str, Any]:
         """The distribution as JSON values."""
         then = self.then.describe()
@@ -248,6 +260,10 @@ class When:
     def ends(self) -> tuple[Value, ...]:
         """Values that it can have, at least one of every type."""
         return *self.then.ends, self.otherwise
+
+    def mapped(self, change: Callable[[Value], Value]) -> "When":
+        """The same with `change` done to all values of this hyper-parameter."""
+        return replace(self, then=self.then.mapped(change), otherwise=change(self.otherwise))
 
     def describe(self) -> dict[str, Any]:
         """The condition as JSON values."""

@@ -4,17 +4,25 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lengthwise.errors import require, require_name
+from lengthwise.errors import InputError, require, require_name
 from lengthwise.hyperparameters import Hyperparameters
+from lengthwise.models import Model
 from lengthwise.randomness import address
-from lengthwise.registry import load_file, load_text
+from lengthwise.registry import MODELS, TASKS, files_of, load_files, load_text, read_file, sent
+from lengthwise.remedies._base import canonical, names_of
 from lengthwise.runs import Recipe, recipe_to_json
 from lengthwise.search.distributions import Distribution, Value, When
 from lengthwise.search.objective import require_objective
+from lengthwise.tasks import Task
+
+FILE = "space.py"
+"""What the file that defines a space is called in the search's folder, and so in keys of classes
+that it defines: the folder's file defines the same space."""
 
 _STREAM = ("seed", "trial")
 """Hyper-parameters that say which random numbers a model sees: the search sets them itself."""
@@ -74,7 +82,7 @@ class Space:
         expected = "a Recipe, such as recipe_for('set-complement')"
         require(isinstance(recipe, Recipe), "recipe", recipe, expected)
         self.recipe = recipe
-        self.hyperparameters = dict(hyperparameters)
+        self.hyperparameters = _kept(hyperparameters)
         self.twins = tuple(twins)
         self.objective = objective
         self.source: tuple[str, str] | None = None
@@ -144,7 +152,7 @@ class Space:
         }
         code = None if self.source is None else hashlib.sha256(self.source[1].encode()).hexdigest()
         description = {
-            "recipe": recipe_to_json(self.recipe),
+            "recipe": recipe_to_json(self.recipe) | {"files": self._files()},
             "twins": list(self.twins),
             "hyperparameters": described,
             "defaults": defaults,
@@ -154,12 +162,42 @@ class Space:
         plain: dict[str, Any] = json.loads(json.dumps(description, default=repr))
         return plain
 
+    def _files(self) -> dict[str, str]:
+        """The texts of the user's files that trials need, by key; without the space's own."""
+        keys: set[str] = set()
+        values: list[Value] = [self.recipe, self.recipe.task, self.recipe.model]
+        for name, given in self.hyperparameters.items():
+            drawn = self.ends(name) if _drawn(given) else (given,)
+            values.extend(drawn)
+            if _holds_remedies(name):
+                keys.update(*map(names_of, drawn))
+        for value in values:
+            if isinstance(value, Task):
+                keys.add(TASKS.key_of(type(value)))
+            elif isinstance(value, Model):
+                keys.update((MODELS.key_of(type(value)), *names_of(value.remedies)))
+            elif isinstance(value, Recipe):
+                keys.update(names_of(value.test_remedies))
+        own = () if self.source is None else (load_text(FILE, self.source[1]).key,)
+        return files_of(sorted(keys.difference(own)))
+
     def __reduce__(self) -> tuple[Any, ...]:
         """A space of a file travels to other processes as the file's text."""
+        files = _Sent(self._files())
         if self.source is not None:
-            return space_from_text, self.source
+            return space_from_text, (*self.source, files.files)
         settings = {"twins": self.twins, "objective": self.objective, "streams": self._renamed}
-        return _rebuilt, (self.recipe, self.hyperparameters, settings)
+        return _rebuilt, (files, self.recipe, self.hyperparameters, settings)
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """User's files that are known again before anything is unpickled that needs them."""
+
+    files: dict[str, str]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return load_files, (self.files,)
 
 
 def load_space(path: Path) -> Space:
@@ -168,13 +206,22 @@ def load_space(path: Path) -> Space:
     Raises:
         InputError: It cannot be read, fails, or defines none.
     """
-    file = load_file(path)
-    return space_from_text(file.name, file.text)
+    return space_from_text(path.name, read_file(path))
 
 
-def space_from_text(name: str, text: str) -> Space:
-    """The `space` that the text of a Python file defines; `name` is for messages."""
-    space = getattr(load_text(name, text).module, "space", None)
+def space_from_text(name: str, text: str, files: dict[str, str] | None = None) -> Space:
+    """The `space` that the text of a Python file defines.
+
+    Args:
+        name: The file's name, for messages.
+        text: What is in the file.
+        files: User's files that it names by their paths, where these may not be there.
+    """
+    try:
+        with sent(files or {}):
+            space = getattr(load_text(FILE, text).module, "space", None)
+    except InputError as error:
+        raise InputError(str(error).replace(FILE, name, 1)) from error
     expected = "a file that defines 'space = Space(...)'"
     require(isinstance(space, Space), "space", name, expected)
     assert isinstance(space, Space)
@@ -183,9 +230,32 @@ def space_from_text(name: str, text: str) -> Space:
 
 
 def _rebuilt(
-    recipe: Recipe, hyperparameters: Mapping[str, Any], settings: Mapping[str, Any]
+    _: None, recipe: Recipe, hyperparameters: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Space:
     return Space(recipe, hyperparameters, **settings)
+
+
+def _kept(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """With remedies as recipes keep them, because a file's path may lead elsewhere later on."""
+
+    def change(name: str, values: Value) -> Value:
+        expected = "a tuple of remedies, such as () or ('rotary',)"
+        require(isinstance(values, tuple | list), name, values, expected)
+        return canonical(values)
+
+    kept = dict(hyperparameters)
+    for name, given in hyperparameters.items():
+        if isinstance(given, When) and _holds_remedies(given.name):
+            given = replace(given, equals=change(given.name, given.equals))
+        if _holds_remedies(name):
+            own = partial(change, name)
+            given = given.mapped(own) if isinstance(given, Distribution | When) else own(given)
+        kept[name] = given
+    return kept
+
+
+def _holds_remedies(name: str) -> bool:
+    return name in ("model.remedies", "test_remedies")
 
 
 def _paths(recipe: Any, prefix: str = "") -> Iterator[tuple[str, Value]]:
