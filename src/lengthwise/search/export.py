@@ -33,6 +33,7 @@ def to_optuna(folder: SearchFolder, storage: str, name: str) -> int:
     the raw weights.
     """
     optuna = _import_optuna()
+    trials = _optuna_trials(optuna, folder)
     direction = "maximize" if maximised(folder.objective) else "minimize"
     try:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -44,15 +45,25 @@ def to_optuna(folder: SearchFolder, storage: str, name: str) -> int:
     except Exception as error:  # whatever the database behind it raises
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"storage = {storage!r}: cannot be used by Optuna ({reason})") from error
+    study.add_trials(trials)
+    return len(trials)
+
+
+def _optuna_trials(optuna: Any, folder: SearchFolder) -> list[Any]:
     described = folder.description["space"]["hyperparameters"]
     table = folder.table()
     best = {row["trial"]: row for row in ranked(table, folder.objective).iter_rows(named=True)}
-    trials = [
-        _optuna_trial(optuna, raw, best.get(raw["trial"]), folder.objective, described)
-        for raw in table.filter(weights="raw").iter_rows(named=True)
-    ]
-    study.add_trials(trials)
-    return len(trials)
+    try:
+        return [
+            _optuna_trial(optuna, raw, best.get(raw["trial"]), folder.objective, described)
+            for raw in table.filter(weights="raw").iter_rows(named=True)
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(
+            f"{folder.path / 'search.json'} is damaged: its space is not that of the chunks "
+            f"({reason})"
+        ) from error
 
 
 def _optuna_trial(

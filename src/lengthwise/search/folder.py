@@ -1,4 +1,4 @@
-"""A search on disk: a folder that explains itself and that the same command goes on with.
+"""A search on disk: a folder that explains itself and that the same command resumes.
 
 search.json       what is searched, with which seed, how many trials were asked for, by which code
 space.py          the file that defined the space, if one did
@@ -18,22 +18,44 @@ import polars
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_bytes, write_text
 from lengthwise.folders import locked, log, now, opened
+from lengthwise.runs.description import converted
 from lengthwise.runs.version import code_version
-from lengthwise.search.space import Space
+from lengthwise.search.objective import require_objective
+from lengthwise.search.space import FILE, Space
 from lengthwise.search.table import file_name, length_table, trial_numbers, trial_table
 
 FORMAT = 2
 """Rises when a search folder of an older version can no longer be read."""
 
 
+_KINDS = {
+    "version": dict[str, Any],
+    "command": list[str],
+    "seed": int,
+    "space": dict[str, Any],
+    "objective": str,
+    "asked": list[int],
+}
+"""What `search.json` must have, and of which type."""
+
+
 class SearchFolder:
-    """One search's folder: `create_or_open` it to go on with it, `open` it to read it."""
+    """One search's folder: `create_or_open` it to run or resume it, `open` it to read it."""
 
     def __init__(self, path: Path, description: dict[str, Any]) -> None:
         """Use `create_or_open` or `open` instead."""
         self.path = path
         self.description = description
-        _ = [description[key] for key in ("seed", "space", "asked", "objective")]  # or damaged
+        for key, kind in _KINDS.items():
+            converted(description[key], kind, key)
+        names = description["space"]["hyperparameters"]
+        converted(names, dict[str, dict[str, Any]], "space.hyperparameters")
+        for part in ("lengthwise", "torch"):
+            converted(description["version"][part], str, f"version.{part}")
+        asked = self.asked
+        rising = asked == sorted({*asked}) and all(trials >= 1 for trials in asked)
+        require(rising, "asked", asked, "numbers of trials that rise")
+        require_objective(self.objective)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -70,7 +92,7 @@ class SearchFolder:
             "asked": [],
         }
         if space.source is not None:
-            write_text(path / "space.py", space.source[1])
+            write_text(path / FILE, space.source[1])
         folder = cls(path, description)
         folder._save()
         return folder
