@@ -1,19 +1,21 @@
 """Running a search from wherever it stands to the number of trials asked for."""
 
+import io
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars
 
-from lengthwise.errors import require
+from lengthwise.errors import require, require_name
+from lengthwise.measures import MEASURES
 from lengthwise.progress import Progress, Report
 from lengthwise.search.executors import Executor, LocalExecutor
 from lengthwise.search.folder import SearchFolder
 from lengthwise.search.objective import maximised, ranked
 from lengthwise.search.packing import Chunk, pack
-from lengthwise.search.space import Space
+from lengthwise.search.space import Space, Trial
 from lengthwise.search.table import read_content
 from lengthwise.search.work import Work
 
@@ -41,7 +43,8 @@ def search(
     """
     require(trials >= 1, "trials", trials, "at least 1")
     work = Work(space, seed)
-    space.trial(seed, 0)  # says what is wrong with the space before anything is written
+    # Says what is wrong with the space before anything is written.
+    _require_measured(space.trial(seed, 0), space.objective)
     folder = SearchFolder.create_or_open(out, space, seed, command)
     with folder.locked():
         ranges = folder.ask(trials)
@@ -76,6 +79,21 @@ def search(
     return folder
 
 
+def _require_measured(trial: Trial, objective: str) -> None:
+    """Raise `InputError` unless the objective is a measure that trials like this one will have."""
+    length = trial.recipe.max_train_length
+    quick = {"device": "cpu", "compiled": "no", "test_lengths": (length,), "test_inputs": 1}
+    recipe = replace(trial.recipe, **quick)  # type: ignore[arg-type]
+    try:
+        found = {one.measure for one in recipe.measure(recipe.fleet([trial.hyperparameters]))}
+    except RuntimeError:  # whatever is wrong with the model, the trial will say
+        return
+    part = objective.rpartition("_")[2]
+    known = found | (MEASURES.keys() if "tvd" in found else set())
+    if found:
+        require_name(objective, [f"{name}_{part}" for name in known], "objective")
+
+
 @dataclass
 class _State:
     """Counts what is done, for the progress."""
@@ -93,7 +111,8 @@ class _State:
     def add(self, chunk: Chunk, content: bytes) -> None:
         self.worked += chunk.model_steps
         self.done += len(chunk.trials)
-        self.see(read_content(content, ["trial", "diverged", self.objective]))
+        if self.objective in polars.read_parquet_schema(io.BytesIO(content)):
+            self.see(read_content(content, ["trial", "diverged", self.objective]))
 
     def see(self, table: polars.DataFrame) -> None:
         """Take the best of some trials, if it beats the best so far."""

@@ -7,7 +7,7 @@ checksum of its content, because Parquet readers do not notice a flipped bit.
 
 import io
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +52,7 @@ def trial_numbers(files: Sequence[Path]) -> set[int]:
     """The trials of the chunks' files, each of which must be in one of them alone."""
     if not files:
         return set()
-    _require_whole(files)
-    scanned = polars.scan_parquet(list(files), include_file_paths="file")
-    found = scanned.select("trial", "file").unique().collect()
+    found = _read(files, lambda names: ["trial"], with_file=True).unique()
     for number, file in found.filter(polars.col("trial").is_duplicated()).rows():
         raise InputError(f"{file}: trial {number} is recorded twice: remove the file")
     return set(found["trial"])
@@ -77,20 +75,35 @@ def length_table(files: Sequence[Path]) -> polars.DataFrame:
     def chosen(names: list[str]) -> list[str]:
         return names[: names.index("bias_power") + 1] + names[names.index("length") :]
 
-    table = _read(files, chosen)
-    if table.is_empty():
-        return table
-    lists = table.columns[table.columns.index("length") :]
-    return table.explode(lists).with_columns(polars.col(lists[1:]).cast(polars.Float64))
+    def by_length(table: polars.DataFrame) -> polars.DataFrame:
+        lists = table.columns[table.columns.index("length") :]
+        return table.explode(lists).with_columns(polars.col(lists[1:]).cast(polars.Float64))
+
+    return _read(files, chosen, by_length)
 
 
-def _read(files: Sequence[Path], columns: Any) -> polars.DataFrame:
+def _read(
+    files: Sequence[Path],
+    chosen: Callable[[list[str]], list[str]],
+    change: Callable[[polars.DataFrame], polars.DataFrame] = lambda table: table,
+    *,
+    with_file: bool = False,
+) -> polars.DataFrame:
     """The chosen columns of all chunks' files, in the order of the trials' numbers."""
     if not files:
         return polars.DataFrame(schema={"trial": polars.Int64})
     _require_whole(files)
-    names = columns(list(polars.read_parquet_schema(files[0])))
-    table = polars.read_parquet(list(files), columns=names)
+
+    def read(part: Sequence[Path]) -> polars.DataFrame:
+        names = chosen(list(polars.read_parquet_schema(part[0])))
+        scanned = polars.scan_parquet(list(part), include_file_paths="file")
+        return change(scanned.select(*names, *(["file"] if with_file else [])).collect())
+
+    try:
+        table = read(files)
+    except (polars.exceptions.SchemaError, polars.exceptions.ColumnNotFoundError):
+        # Not all trials have the same measures: a null stands for one that a trial has not.
+        table = polars.concat([read([file]) for file in files], how="diagonal_relaxed")
     return table.sort("trial", maintain_order=True)
 
 
@@ -125,17 +138,21 @@ def _measured(
     weights: Weights, measures: dict[str, dict[int, np.ndarray]], max_train_length: int
 ) -> list[polars.Series | polars.Expr]:
     """The columns that say which weights were measured, and what came out."""
-    lengths = sorted(next(iter(measures.values())))
-    if any(sorted(found) != lengths for found in measures.values()):
-        raise ValueError("expected every measure at every length")
-    values = {name: np.stack([by[n] for n in lengths], 1) for name, by in measures.items()}
+    # Some measures are not defined at every length, such as that of the legal where all is legal.
+    lengths = sorted({length for found in measures.values() for length in found})
+    count = len(next(iter(next(iter(measures.values())).values())))
+    unknown = np.full(count, np.nan, np.float32)
+    values = {
+        name: np.stack([found.get(length, unknown) for length in lengths], 1)
+        for name, found in measures.items()
+    }
+    known = {name: np.isin(lengths, list(found)) for name, found in measures.items()}
     inside = np.array(lengths) <= max_train_length
     means = [
-        polars.Series(f"{name}_{part}", _mean(found[:, chosen]))
+        polars.Series(f"{name}_{part}", _mean(found[:, chosen & known[name]]))
         for part, chosen in (("within", inside), ("beyond", ~inside))
         for name, found in values.items()
     ]
-    count = len(next(iter(values.values())))
     powers = (("ema_power", weights.ema_powers), ("bias_power", weights.bias_powers))
     return [
         polars.lit(weights.kind).alias("weights"),
