@@ -29,7 +29,7 @@ class _Options:
     """Train on a Ray cluster: host:port, auto (the one this machine belongs to), or local."""
 
     def search(self, space: "Space", out: Path) -> int:
-        """Run the search, or go on with it."""
+        """Run the search, or resume it."""
         from lengthwise.cli.terminal import command_line, progress_display, quoted
         from lengthwise.search import LocalExecutor, RayExecutor, search
         from lengthwise.search.objective import ranked, weights_name
@@ -58,7 +58,7 @@ class _Options:
 class SearchSetComplement(_Options):
     """Search minimal transformers on set complement: random hyper-parameters, packed into fleets.
 
-    Run the same command again and it goes on where it stopped; a larger --trials extends it. The
+    Run the same command again and it resumes where it stopped; a larger --trials extends it. The
     default space is ours: see docs/search.md. Every trial is measured at every length, raw and for
     a grid of EMA and BEMA powers.
 
@@ -94,7 +94,7 @@ class SearchSetComplement(_Options):
 class SearchRun(_Options):
     """Search a space of your own: any module and task. docs/search.md has one in twenty lines.
 
-    Run the same command again and it goes on where it stopped; a larger --trials extends it.
+    Run the same command again and it resumes where it stopped; a larger --trials extends it.
 
     Example: lengthwise search run my_space.py --trials 500
     """
