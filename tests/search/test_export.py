@@ -7,7 +7,7 @@ import pytest
 from search.small import Inline, small_space
 
 from lengthwise.errors import InputError
-from lengthwise.runs import SetComplementRecipe
+from lengthwise.runs import recipe_for
 from lengthwise.search import (
     Choice,
     Integers,
@@ -20,6 +20,7 @@ from lengthwise.search import (
     search,
 )
 from lengthwise.search.export import to_file, to_optuna
+from lengthwise.tasks import SetComplement
 
 optuna = pytest.importorskip("optuna")
 
@@ -27,15 +28,15 @@ optuna = pytest.importorskip("optuna")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> SearchFolder:
     """A space with every kind of distribution, and one trial that diverges for sure."""
-    recipe = SetComplementRecipe(vocab=6, train_length=3, steps=5, batch=4, test_inputs=20)
+    recipe = recipe_for(SetComplement(6), max_train_length=3, steps=5, batch=4, test_inputs=20)
     space = Space(
         recipe,
         {
-            "clip": 0.0,
+            "grad_clip": 0.0,
             "warmup": 0,
-            "extra": Integers(0, 2),
-            "norm": Choice("none", "layernorm"),
-            "norm_place": When("norm", "layernorm", Choice("before", "after"), otherwise="after"),
+            "model.extra_width": Integers(0, 2),
+            "model.remedies": Choice((), ("layernorm",)),
+            "model.pre_norm": When("model.remedies", (), Choice(True, False), otherwise=True),
             "learning_rate": Choice(1e-3, 1e30),
             "weight_decay": Sometimes(LogUniform(1e-3, 1.0)),
             "beta2": Uniform(0.9, 0.99),
@@ -51,7 +52,7 @@ def test_parquet_and_csv_hold_the_table(folder: SearchFolder, tmp_path: Path) ->
     assert polars.read_parquet(tmp_path / "t.parquet").equals(table)
     assert to_file(folder, tmp_path / "t.csv", "csv") == len(table)
     read = polars.read_csv(tmp_path / "t.csv", infer_schema_length=None)
-    for name in ("trial", "norm", "weights", "beta2", "diverged"):
+    for name in ("trial", "model.pre_norm", "weights", "beta2", "diverged"):
         assert read[name].to_list() == table[name].to_list()
     assert set(read["ema_powers"].cast(polars.String)) == {"0.5", "0.9"}
     for kind in ("parquet", "csv"):
@@ -74,8 +75,8 @@ def test_an_optuna_study_holds_every_trial(folder: SearchFolder, tmp_path: Path)
         if not failed:
             assert trial.value == pytest.approx(rows["tvd_beyond"].min())
             assert trial.user_attrs["raw tvd_beyond"] == pytest.approx(first["tvd_beyond"])
-        assert ("norm_place" in trial.params) == (first["norm"] == "layernorm")
-        for name in ("extra", "norm", "learning_rate", "weight_decay", "beta2"):
+        assert ("model.pre_norm" in trial.params) == (first["model.remedies"] == [])
+        for name in ("model.extra_width", "learning_rate", "weight_decay", "beta2"):
             assert trial.params[name] == pytest.approx(first[name])
         assert trial.params["ema_powers"] == str(tuple(first["ema_powers"]))
     assert study.best_trial.value == pytest.approx(

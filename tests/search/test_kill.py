@@ -21,7 +21,9 @@ def many_fleets(folder: Path, steps: int = STEPS) -> Path:
     """The small space with so many shapes that a search has some twenty fleets."""
     path = space_file(folder, steps)
     path.write_text(
-        path.read_text().replace('"vocab": 6,', '"vocab": 6, "extra": Choice(0, 1, 2, 3),')
+        path.read_text().replace(
+            '"batch": 4,', '"batch": 4, "model.extra_width": Choice(0, 1, 2, 3),'
+        )
     )
     return path
 
@@ -112,7 +114,7 @@ def test_killed_twenty_times(tmp_path: Path) -> None:
     kill_often(tmp_path, 20)
 
 
-def test_control_c_says_how_to_go_on(tmp_path: Path) -> None:
+def test_control_c_says_how_to_resume(tmp_path: Path) -> None:
     out = tmp_path / "stopped"
     process = subprocess.Popen(
         # So many steps that it cannot be done before it is stopped.
@@ -125,6 +127,6 @@ def test_control_c_says_how_to_go_on(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "stopped; the trials done are kept; go on with: " in output
+    assert "stopped; the trials done are kept; resume with: " in output
     assert "Traceback" not in errors
     assert not SearchFolder.open(out).in_use()

@@ -1,7 +1,6 @@
 import multiprocessing
 
 import pytest
-from search.executor import SPACE, ExecutorConformance
 from search.small import Inline
 
 from lengthwise.errors import InputError
@@ -10,6 +9,8 @@ from lengthwise.search.executors import Executor
 from lengthwise.search.packing import Chunk, pack
 from lengthwise.search.space import space_from_text
 from lengthwise.search.work import Work
+from lengthwise.testing import ExecutorConformance
+from lengthwise.testing.executor import FAILING, SPACE
 
 
 class TestLocalExecutor(ExecutorConformance):
@@ -32,22 +33,7 @@ def test_no_worker_outlives_it() -> None:
     assert multiprocessing.active_children() == []
 
 
-DEADLY = """
-import os
-from dataclasses import dataclass
-from lengthwise.search import LogUniform, ModuleRecipe, Space
-from lengthwise.tasks import SetComplement
-
-@dataclass(frozen=True)
-class Deadly(ModuleRecipe):
-    task = SetComplement(6)
-    train_length: int = 3
-
-    def model(self, member):
-        os._exit(9)
-
-space = Space(Deadly(), {"learning_rate": LogUniform(1e-3, 1e-1)})
-"""
+DEADLY = FAILING.replace('raise RuntimeError("no such layer")', "__import__('os')._exit(9)")
 
 
 @pytest.mark.slow

@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.pool import Event, run_jobs
-from lengthwise.runs import RunFolder, SetComplementRecipe
-from lengthwise.training import Hyperparameters
+from lengthwise.runs import RunFolder, recipe_for
+from lengthwise.tasks import SetComplement
 
 Say = Callable[[object], None]
 Stop = Callable[[], bool]
@@ -79,7 +80,7 @@ if __name__ == "__main__":
 
 def test_control_c_saves_every_run(tmp_path: Path) -> None:
     """Whether the terminal sends it to all processes, or someone to the first one alone."""
-    recipe = SetComplementRecipe(vocab=6, train_length=3, extra=1, steps=10**6, test_inputs=50)
+    recipe = recipe_for(SetComplement(6), max_train_length=3, steps=10**6, test_inputs=50)
     for number, send in enumerate((os.killpg, os.kill)):
         paths = [tmp_path / f"{number}-{name}" for name in ("first", "second")]
         for path in paths:

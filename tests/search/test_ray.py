@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from search.small import Inline, small_space
+from search.small import OWN, Inline
 
 os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
 ray = pytest.importorskip("ray")
 
 from ray.cluster_utils import Cluster  # noqa: E402
-from search.executor import ExecutorConformance  # noqa: E402
 
 from lengthwise.errors import InputError  # noqa: E402
 from lengthwise.progress import Progress  # noqa: E402
 from lengthwise.search import RayExecutor, search  # noqa: E402
 from lengthwise.search.executors import Executor  # noqa: E402
+from lengthwise.search.space import space_from_text  # noqa: E402
+from lengthwise.testing import ExecutorConformance  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("ray")
 
@@ -44,7 +45,8 @@ class TestRayExecutor(ExecutorConformance):
 
 
 def test_a_lost_node_loses_no_trial(cluster: Any, tmp_path: Path) -> None:
-    space = small_space(steps=300)
+    """The space has a model and a remedy of its own, in a file that no node has."""
+    space = space_from_text("own_space.py", OWN.format(steps=300))
     told: list[Progress] = []
     lost = []
 

@@ -1,15 +1,17 @@
 import pickle
-from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from search.small import TEXT, small_space, space_file
+from search.small import OWN, TEXT, small_space, space_file
 
-from lengthwise.errors import InputError, require
-from lengthwise.runs import SetComplementRecipe
+from lengthwise import registry
+from lengthwise.errors import InputError
+from lengthwise.models import GPTModel, MinimalModel
+from lengthwise.papers.whats_missing.search.space import set_complement_space
+from lengthwise.runs import recipe_for
 from lengthwise.search import (
     Choice,
     Integers,
@@ -19,14 +21,16 @@ from lengthwise.search import (
     When,
     load_space,
 )
-from lengthwise.search.set_complement import set_complement_space
 from lengthwise.search.space import space_from_text
+from lengthwise.search.work import Work
+from lengthwise.tasks import SetComplement
+
+RECIPE = recipe_for("set-complement")
 
 
 @given(st.integers(0, 2**40), st.integers(0, 10**6))
 def test_a_trial_is_a_function_of_seed_and_number(seed: int, number: int) -> None:
-    one, other = small_space().trial(seed, number), small_space().trial(seed, number)
-    assert (one.values, one.recipe, one.member) == (other.values, other.recipe, other.member)
+    assert small_space().trial(seed, number) == small_space().trial(seed, number)
 
 
 def test_trials_and_seeds_differ() -> None:
@@ -38,7 +42,7 @@ def test_trials_and_seeds_differ() -> None:
 
 
 def test_one_more_hyperparameter_changes_no_other() -> None:
-    before, after = small_space(), small_space(weight_decay=LogUniform(1e-3, 1.0))
+    before, after = small_space(), small_space({"weight_decay": LogUniform(1e-3, 1.0)})
     for number in range(50):
         values = after.trial(0, number).values
         assert 1e-3 <= values["weight_decay"] <= 1.0
@@ -57,39 +61,41 @@ def test_twins_share_everything_but_one_factor() -> None:
         factors.add(second.factor)
         differing = [n for n in first.values if first.values[n] != second.values[n]]
         assert differing == [second.factor]
-        assert (first.member.seed, first.member.trial) == (3, pair)
-        assert (second.member.seed, second.member.trial) == (3, pair)
+        assert (first.hyperparameters.seed, first.hyperparameters.trial) == (3, pair)
+        assert (second.hyperparameters.seed, second.hyperparameters.trial) == (3, pair)
     assert factors == set(space.twins)
 
 
 def test_without_twins_every_trial_has_its_own_stream() -> None:
-    space = Space(SetComplementRecipe(), {"learning_rate": LogUniform(1e-3, 1e-1)})
+    space = Space(RECIPE, {"learning_rate": LogUniform(1e-3, 1e-1)})
     trials = [space.trial(0, number) for number in range(10)]
-    assert [trial.member.trial for trial in trials] == list(range(10))
+    assert [trial.hyperparameters.trial for trial in trials] == list(range(10))
     assert all(trial.factor is None for trial in trials)
 
 
 def test_conditions() -> None:
     space = Space(
-        SetComplementRecipe(),
+        RECIPE,
         {
-            "norm": Choice("none", "layernorm"),
-            "norm_place": When("norm", "layernorm", Choice("before", "after"), otherwise="after"),
+            "steps": Choice(10, 20),
+            "model.remedies": When("steps", 10, Choice(("rotary",), ("alibi",)), otherwise=()),
+            "model.pre_norm": When("model.remedies", (), Choice(True, False), otherwise=True),
         },
     )
-    places = {
-        (t.values["norm"], t.values["norm_place"]) for t in (space.trial(0, i) for i in range(60))
-    }
-    assert places == {("none", "after"), ("layernorm", "before"), ("layernorm", "after")}
-    assert space.trial(0, 0).recipe.norm_place == space.trial(0, 0).values["norm_place"]
+    found = {tuple(space.trial(0, number).values.values()) for number in range(60)}
+    assert found == {
+        (10, ("rotary",), True), (10, ("alibi",), True), (20, (), True), (20, (), False)
+    }  # fmt: skip
 
 
-def test_values_reach_the_recipe_and_the_member() -> None:
+def test_values_reach_the_recipe_and_the_hyperparameters() -> None:
     trial = small_space().trial(0, 7)
     for name, value in trial.values.items():
-        owner = trial.recipe if hasattr(trial.recipe, name) else trial.member
-        assert getattr(owner, name) == value
-    assert trial.recipe.vocab == 6
+        path = f"recipe.{name}" if hasattr(trial.recipe, name.split(".")[0]) else (
+            f"hyperparameters.{name}"
+        )  # fmt: skip
+        assert attrgetter(path)(trial) == value
+    assert trial.recipe.task == SetComplement(6)
 
 
 @pytest.mark.parametrize(
@@ -97,31 +103,31 @@ def test_values_reach_the_recipe_and_the_member() -> None:
     [
         ({"learning_rat": Uniform(0, 1)}, "did you mean 'learning_rate'"),
         ({"seed": Choice(1, 2)}, "hyper-parameter = 'seed'"),
-        ({"extra": When("norm", "none", Choice(1, 2), 0)}, "which must follow"),
-        ({"twins": ("nrm",), "norm": Choice("none", "layernorm")}, "did you mean 'norm'"),
-        ({"twins": ("norm",), "norm": "none"}, "twins = 'norm'"),
+        ({"model.extra_width": When("steps", 5, Choice(1, 2), 0)}, "which must follow"),
+        ({"twins": ("stps",), "steps": Choice(1, 2)}, "did you mean 'steps'"),
+        ({"twins": ("steps",), "steps": 5}, "twins = 'steps'"),
     ],
 )
 def test_bad_names_are_named(settings: dict[str, object], message: str) -> None:
     twins = settings.pop("twins", ())
     with pytest.raises(InputError, match=message):
-        Space(SetComplementRecipe(), settings, twins=twins)  # type: ignore[arg-type]
+        Space(RECIPE, settings, twins=twins)  # type: ignore[arg-type]
 
 
 def test_values_that_no_model_can_have_are_named() -> None:
-    space = Space(SetComplementRecipe(), {"vocab": 8, "train_length": Choice(8, 9)})
-    with pytest.raises(InputError, match=r"train_length = [89]: expected less than vocab = 8"):
+    space = Space(RECIPE, {"task.vocab": 8, "max_train_length": Choice(8, 9)})
+    with pytest.raises(InputError, match=r"max_train_length = [89]: expected one of 1\.\.7"):
         space.trial(0, 0)
 
 
 def test_descriptions_tell_spaces_apart() -> None:
     spaces = [
         small_space(),
-        small_space(vocab=7),
-        small_space(learning_rate=LogUniform(1e-3, 2e-1)),
-        small_space(weight_decay=0.1),
-        Space(SetComplementRecipe(), {"learning_rate": LogUniform(1e-3, 1e-1)}),
-        Space(SetComplementRecipe(vocab=9), {"learning_rate": LogUniform(1e-3, 1e-1)}),
+        small_space({"task.vocab": 7}),
+        small_space({"learning_rate": LogUniform(1e-3, 2e-1)}),
+        small_space({"weight_decay": 0.1}),
+        Space(RECIPE, {"learning_rate": LogUniform(1e-3, 1e-1)}),
+        Space(recipe_for(SetComplement(9)), {"learning_rate": LogUniform(1e-3, 1e-1)}),
     ]
     described = [space.describe() for space in spaces]
     for place, one in enumerate(described):
@@ -137,7 +143,9 @@ def test_a_space_travels_between_processes(tmp_path: Path) -> None:
     path = space_file(tmp_path)
     packed = pickle.dumps(load_space(path))
     path.unlink()
-    assert pickle.loads(packed).trial(0, 0).recipe.vocab == 6, "the text travels, not the path"
+    assert pickle.loads(packed).trial(0, 0).recipe.task == SetComplement(6), (
+        "the text travels, not the path"
+    )
 
 
 def test_a_file_is_the_space_it_defines(tmp_path: Path) -> None:
@@ -155,7 +163,10 @@ def test_a_file_is_the_space_it_defines(tmp_path: Path) -> None:
         ("1 / 0", "ZeroDivisionError"),
         (TEXT.replace("LogUniform(1e-3, 1e-1)", "LogUniform(1e-1, 1e-3)"), "bad.py: .*inverted"),
         (TEXT.replace("learning_rate", "learningrate"), "did you mean 'learning_rate'"),
-        (TEXT.replace("Recipe(extra=1)", "Recipe"), "recipe = <class .*expected a recipe"),
+        (
+            "from lengthwise.search import Space; space = Space(3, {{}})",
+            "bad.py: recipe = 3: expected",
+        ),
     ],
 )
 def test_bad_files_are_named(text: str, message: str) -> None:
@@ -163,34 +174,9 @@ def test_bad_files_are_named(text: str, message: str) -> None:
         space_from_text("bad.py", text.format(steps=12))
 
 
-@dataclass(frozen=True)
-class Shape:
-    width: int = 8
-    remedies: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Bag:
-    vocab: int = 10
-    width: int = 3
-
-
-@dataclass(frozen=True)
-class Nested:
-    """A recipe made of a task and a model, as far as a space looks into it."""
-
-    name: ClassVar[str] = "nested"
-    task: Bag = Bag()
-    model: Shape = Shape()
-    steps: int = 5
-
-    def __post_init__(self) -> None:
-        require(self.model.width < 100, "width", self.model.width, "less than 100")
-
-
 def test_names_are_paths_into_the_recipe() -> None:
     space = Space(
-        Nested(model=Shape(width=32)),
+        recipe_for("set-complement", MinimalModel(key_width=32)),
         {
             "model.remedies": Choice((), ("layernorm",)),
             "task.vocab": Choice(10, 20),
@@ -200,62 +186,170 @@ def test_names_are_paths_into_the_recipe() -> None:
         twins=("model.remedies",),
     )
     trials = [space.trial(0, number) for number in range(40)]
-    assert {trial.recipe.model for trial in trials} == {  # type: ignore[attr-defined]
-        Shape(32), Shape(32, ("layernorm",))
-    }  # fmt: skip
-    assert {trial.recipe.task for trial in trials} == {Bag(10), Bag(20)}  # type: ignore[attr-defined]
+    assert {trial.recipe.model for trial in trials} == {
+        MinimalModel(key_width=32),
+        MinimalModel(key_width=32, remedies=("layernorm",)),
+    }
+    assert {trial.recipe.task for trial in trials} == {SetComplement(10), SetComplement(20)}
     for first, second in zip(trials[::2], trials[1::2], strict=True):
         assert second.factor == "model.remedies"
-        assert first.recipe.model != second.recipe.model  # type: ignore[attr-defined]
-        assert first.recipe.task == second.recipe.task  # type: ignore[attr-defined]
-    assert space.describe()["defaults"]["model"] == "Shape"
-    assert space.describe()["defaults"]["model.width"] == 32
+        assert first.recipe.model != second.recipe.model
+        assert first.recipe.task == second.recipe.task
+    assert space.describe()["recipe"]["model"]["key_width"] == 32
     assert pickle.loads(pickle.dumps(space)).trial(0, 3) == space.trial(0, 3)
 
 
 def test_a_part_may_be_chosen_as_a_whole_and_then_changed() -> None:
-    shapes = Choice(Shape(1), Shape(2, ("rotary",)))
-    space = Space(Nested(), {"model": shapes, "model.width": Choice(3, 4)})
-    found = {space.trial(0, number).recipe.model for number in range(40)}  # type: ignore[attr-defined]
-    assert found == {Shape(w, r) for w in (3, 4) for r in ((), ("rotary",))}
+    models = Choice(MinimalModel(), MinimalModel(remedies=("rotary",)), GPTModel(layers=1))
+    space = Space(RECIPE, {"model": models})
+    assert {space.trial(0, number).recipe.model for number in range(40)} == {*models.values}
+    assert pickle.loads(pickle.dumps(space)).trial(0, 3) == space.trial(0, 3)
+    minimal = Choice(*models.values[:2])
+    space = Space(RECIPE, {"model": minimal, "model.extra_width": Choice(3, 5)})
+    assert {space.trial(0, number).recipe.model for number in range(40)} == {
+        MinimalModel(extra_width=width, remedies=remedies)
+        for width in (3, 5)
+        for remedies in ((), ("rotary",))
+    }
 
 
 def test_a_stream_is_named_after_the_last_part_of_the_path() -> None:
-    wide, flat = Choice(*range(50)), small_space(steps=Choice(*range(1, 51)))
-    space = Space(Nested(), {"steps": Choice(*range(1, 51)), "model.width": wide})
-    both = Space(Nested(), {"model.width": wide, "task.width": wide})
+    many = Choice(*range(1, 51))
+    space = Space(RECIPE, {"steps": many, "model.extra_width": many})
+    other = Space(RECIPE, {"model.extra_width": many}, streams={"model.extra_width": "steps"})
     for number in range(20):
         values = space.trial(0, number).values
-        assert values["steps"] == flat.trial(0, 2 * number).values["steps"]
-        assert values["model.width"] == both.trial(0, number).values["model.width"]
-    pairs = [both.trial(0, number).values for number in range(20)]
-    assert any(pair["model.width"] != pair["task.width"] for pair in pairs), "two streams"
+        assert values["steps"] == small_space({"steps": many}).trial(0, 2 * number).values["steps"]
+        assert values["steps"] == other.trial(0, number).values["model.extra_width"], "renamed"
+    pairs = [space.trial(0, number).values for number in range(20)]
+    assert any(pair["steps"] != pair["model.extra_width"] for pair in pairs), "two streams"
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("model.widht", "did you mean 'model.width'"),
+        ("model.extra_widht", "did you mean 'model.extra_width'"),
         ("modl.remedies", "did you mean 'model.remedies'"),
-        ("width", "did you mean 'task.width'|did you mean 'model.width'"),
+        ("vocab", "did you mean 'task.vocab'"),
     ],
 )
 def test_paths_that_lead_nowhere(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Space(Nested(), {name: Choice(1, 2)})
+        Space(RECIPE, {name: Choice(1, 2)})
 
 
-def test_a_part_of_a_recipe_is_checked_as_a_whole() -> None:
-    with pytest.raises(InputError, match="width = 200: expected less than 100"):
-        Space(Nested(), {"model.width": Choice(200)}).trial(0, 0)
+@pytest.mark.parametrize(
+    ("remedies", "message"),
+    [
+        (Choice((), ("layernrm",)), "did you mean 'layernorm'"),
+        ("layernorm", "remedies = 'layernorm': expected a tuple"),
+        (Choice(1, 2), "remedies = 1: expected a tuple"),
+    ],
+)
+def test_remedies_are_looked_up_at_once(remedies: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Space(RECIPE, {"model.remedies": remedies})
+
+
+def test_a_file_defines_its_own_model_and_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(OWN.format(steps=4))
+    space = load_space(path)
+    trials = [space.trial(0, number) for number in range(8)]
+    assert {type(t.recipe.model).__name__ for t in trials} == {"OwnSums", "MinimalModel"}
+    assert any(trial.recipe.model.remedies for trial in trials)
+    expected = Work(space, seed=0).do([0])
+    packed, described = pickle.dumps(Work(space, seed=0)), space.describe()
+    path.unlink()
+    monkeypatch.setattr(registry, "_FILES", {})  # as in another process
+    copy = pickle.loads(packed)
+    assert copy.do([0]) == expected
+    assert copy.space.describe() == described
+
+
+REMEDY = """
+from lengthwise.remedies import Remedy, remedy
+
+@remedy("my-times")
+class Times(Remedy):
+    def scores(self, scores, read):
+        return {factor} * scores
+"""
+
+OF_A_REMEDY = """
+from lengthwise.models import MinimalModel
+from lengthwise.runs import recipe_for
+from lengthwise.search import Choice, Space
+
+space = Space(
+    recipe_for("set-complement", MinimalModel(remedies=("times.py",)), steps=3, test_inputs=8),
+    {"model.remedies": Choice((), ("times.py",)), "learning_rate": Choice(0.1, 0.2)},
+)
+"""
+
+
+@pytest.mark.parametrize("own_file", [True, False])
+def test_files_that_a_space_names_travel_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_file: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("times.py").write_text(REMEDY.format(factor=2))
+    space = space_from_text("of_a_remedy.py", OF_A_REMEDY)
+    if not own_file:
+        space = Space(space.recipe, space.hyperparameters)
+    before = space.describe()
+    assert list(before["recipe"]["files"].values()) == [REMEDY.format(factor=2)]
+    work = Work(space, seed=0)
+    packed, expected = pickle.dumps(work), work.do([0]) + work.do([1])
+    Path("times.py").write_text(REMEDY.format(factor=3))
+    assert space.describe() == before, "known by what was in it"
+    monkeypatch.setattr(registry, "_FILES", {})  # as in another process
+    copy = pickle.loads(packed)
+    assert copy.do([0]) + copy.do([1]) == expected
+    assert {copy.space.trial(0, number).recipe.model.remedies for number in (0, 1)} != {()}
+
+
+def test_the_trials_of_the_committed_search_are_still_the_same() -> None:
+    space = set_complement_space()
+    first, other = space.trial(0, 0), space.trial(0, 5)
+    assert first.values == {
+        "max_train_length": 3,
+        "model.extra_width": 0,
+        "model.remedies": ("layernorm",),
+        "steps": 8000,
+        "learning_rate": 0.0014560285400771664,
+        "final_lr_fraction": 0.0,
+        "weight_decay": 0.0,
+        "loss": "soft",
+        "embed_dropout": 0.0,
+        "attention_dropout": 0.18481056206114205,
+        "resid_dropout": 0.0,
+    }
+    assert other.values == {
+        "max_train_length": 6,
+        "model.extra_width": 17,
+        "model.remedies": ("layernorm",),
+        "steps": 8000,
+        "learning_rate": 0.008149953179536755,
+        "final_lr_fraction": 1.0,
+        "weight_decay": 0.0,
+        "loss": "soft",
+        "embed_dropout": 0.0,
+        "attention_dropout": 0.13631616206810115,
+        "resid_dropout": 0.1760519693915726,
+    }
+    assert (first.factor, other.factor) == (None, "resid_dropout")
+    assert (other.hyperparameters.seed, other.hyperparameters.trial) == (0, 2)
 
 
 @pytest.mark.parametrize("objective", ["tvd", "beyond", "tvd_above", "_beyond"])
 def test_objectives_are_measures_within_or_beyond(objective: str) -> None:
     with pytest.raises(InputError, match=r"objective = .*such as tvd_beyond"):
-        Space(Nested(), {}, objective=objective)
+        Space(RECIPE, {}, objective=objective)
 
 
 def test_a_file_that_is_not_there() -> None:
-    with pytest.raises(InputError, match=r"space = 'nowhere\.py': expected a Python file"):
+    with pytest.raises(InputError, match=r"file = 'nowhere\.py': expected a Python file"):
         load_space(Path("nowhere.py"))
