@@ -38,13 +38,13 @@ def require_alike(models: Sequence[nn.Module]) -> None:
 
 
 @contextmanager
-def require_no_generator() -> Iterator[None]:
+def require_no_generator(device: torch.device) -> Iterator[None]:
     """Raise `InputError` if a forward pass draws from torch's generator: it could not be repeated.
 
     Random numbers of a fleet are addressed, so that a model trains alike alone, in any fleet and
     after a resume.
     """
-    before = torch.default_generator.get_state()
+    before = _states(device)
     try:
         yield
     except RuntimeError as error:
@@ -52,9 +52,17 @@ def require_no_generator() -> Iterator[None]:
             raise
         drawn = True
     else:
-        drawn = not torch.equal(before, torch.default_generator.get_state())
+        drawn = not all(map(torch.equal, before, _states(device)))
     if drawn:
         raise InputError(f"model: its forward pass draws from torch's random generator; {_INSTEAD}")
+
+
+def _states(device: torch.device) -> list[torch.Tensor]:
+    """Where the generators stand that a forward pass on `device` could draw from."""
+    states = [torch.default_generator.get_state()]
+    if device.type == "cuda":
+        states.append(torch.cuda.get_rng_state(device))
+    return states
 
 
 def _require_no_dropout(model: nn.Module, index: int) -> None:

@@ -93,7 +93,7 @@ class Fleet:
         """A training pass with gradients: `(models, ...)` in, `(models, ...)` out."""
         self.template.train()
         kind, dtype = self.device.type, self._autocast
-        with torch.autocast(kind, dtype, enabled=dtype is not None), require_no_generator():
+        with torch.autocast(kind, dtype, enabled=dtype is not None), require_no_generator(self.device):
             outputs = self._train(self._leaves, inputs, shared_inputs)
         return outputs.to(self.weights.dtype)
 
@@ -109,7 +109,7 @@ class Fleet:
             shared_inputs: Whether every model reads the same inputs.
         """
         self.template.eval()
-        with require_no_generator():
+        with require_no_generator(self.device):
             return self._call(self.views(weights), inputs, shared_inputs)
 
     def gradient(self, loss: Tensor, *, add: bool = False) -> Tensor:
