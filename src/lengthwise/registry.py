@@ -206,9 +206,9 @@ def load_text(name: str, text: str) -> UserFile:
     # Classes look for the module they were defined in, dataclasses already while they are made.
     sys.modules[module.__name__] = module
     _FILES[file.key] = file
-    _RUNNING.append(file)
     try:
-        exec(compile(text, name, "exec"), module.__dict__)
+        with running(file):
+            exec(compile(text, name, "exec"), module.__dict__)
     except BaseException as error:
         del _FILES[file.key]
         if isinstance(error, InputError):
@@ -217,9 +217,17 @@ def load_text(name: str, text: str) -> UserFile:
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             raise InputError(f"file = {name!r}: {reason}") from error
         raise
+    return file
+
+
+@contextmanager
+def running(file: UserFile) -> Iterator[None]:
+    """Inside, the name of a class that `file` defines means that class, as while it is run."""
+    _RUNNING.append(file)
+    try:
+        yield
     finally:
         _RUNNING.pop()
-    return file
 
 
 def files_of(keys: Iterable[str]) -> dict[str, str]:

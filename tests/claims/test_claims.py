@@ -107,7 +107,10 @@ def test_claims_of_a_file_come_in_order_and_are_judged(tmp_path: Path) -> None:
     [
         ("x = 1", "a file that defines a Claim"),
         ("1 / 0", "ZeroDivisionError"),
-        (FILE.replace("mine/first", "mine/later"), "a second claim called 'mine/later'"),
+        (
+            FILE.replace("mine/first", "mine/later"),
+            "claim = 'mine/later': expected a name that no other",
+        ),
     ],
 )
 def test_a_file_without_usable_claims_is_refused(text: str, message: str, tmp_path: Path) -> None:

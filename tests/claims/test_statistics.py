@@ -24,7 +24,7 @@ def test_the_interval_has_the_published_quantiles_of_students_t(
 
 def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     generator = np.random.default_rng(0)
-    trials = 4000
+    trials = 1000
     covered = 0
     for values in generator.normal(1.0, 2.0, size=(trials, 5)):
         one = estimate(values)
