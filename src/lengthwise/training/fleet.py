@@ -92,8 +92,9 @@ class Fleet:
     def forward(self, inputs: Any, *, shared_inputs: bool = False) -> Tensor:
         """A training pass with gradients: `(models, ...)` in, `(models, ...)` out."""
         self.template.train()
-        kind, dtype = self.device.type, self._autocast
-        with torch.autocast(kind, dtype, enabled=dtype is not None), require_no_generator(self.device):
+        dtype = self._autocast
+        autocast = torch.autocast(self.device.type, dtype, enabled=dtype is not None)
+        with autocast, require_no_generator(self.device):
             outputs = self._train(self._leaves, inputs, shared_inputs)
         return outputs.to(self.weights.dtype)
 
