@@ -22,24 +22,30 @@ def compiled(function: Function) -> Function:
 
 
 @compiled
-def fill_mask(keys: NDArray[int64], rates: NDArray[float64], mask: NDArray[Any]) -> None:
-    """Fill row i of `mask` with 0, at rate `rates[i]`, and 1 / (1 - rate), by stream `keys[i]`.
+def drop(
+    values: NDArray[Any],
+    keys: NDArray[int64],
+    rates: NDArray[float64],
+    scales: NDArray[Any],
+    dropped: NDArray[Any],
+) -> None:
+    """Make row i of `dropped` from that of `values`: times `scales[i]`, or at `rates[i]` times 0.
 
-    The numbers are those of `lengthwise.randomness.bits`, in one pass over memory, where tensor
-    operations take fifteen.
+    Which ones is decided by the numbers of stream `keys[i]`, as `lengthwise.randomness.bits` gives
+    them; here it takes one pass over memory, there fifteen.
     """
     for row in range(len(keys)):
-        threshold = int32(rates[row] * 2**32 - 2**31)
-        scale = 1 / (1 - rates[row])
+        threshold, scale = int32(rates[row] * 2**32 - 2**31), scales[row]
         key = uint64(keys[row])
         key = (key ^ (key >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
         key = (key ^ (key >> uint64(27))) * uint64(0x94D049BB133111EB)
         key ^= key >> uint64(31)
         low, high = uint32(key), uint32(key >> uint64(32))
-        for place in range(mask.shape[1]):
+        for place in range(values.shape[1]):
             # Without the casts Numba would go on in 64 bits, half as many to a register.
             word = uint32(place) ^ low
             word = uint32((word ^ (word >> uint32(16))) * uint32(0x7FEB352D))
             word = uint32((word ^ (word >> uint32(15))) * uint32(0x846CA68B))
             word = uint32((word ^ (word >> uint32(16))) + high)
-            mask[row, place] = scale if int32(word) >= threshold else 0.0
+            kept = scale if int32(word) >= threshold else scale * 0
+            dropped[row, place] = values[row, place] * kept

@@ -37,41 +37,43 @@ class Dropout(nn.Module):
         """Apply the mask of this step; outside training, give `values` back."""
         if not (self.training and self.active):
             return values
-        mask = _mask(at(self.key, self.step), self.rate, values)
+        key, rate = at(self.key, self.step), self.rate
         self.step.add_(1)
-        return values * mask
+        scale = (1.0 / (1.0 - rate)).to(values.dtype)
+        if values.device.type == "cpu" and not torch.compiler.is_compiling():
+            dropped: Tensor = _Dropped.apply(values, key, rate, scale)
+            return dropped
+        threshold = (rate * 2**32 - 2**31).to(torch.int32)
+        return values * ((bits(key, values.numel()).view(values.shape) >= threshold) * scale)
 
 
-def _mask(key: Tensor, rate: Tensor, values: Tensor) -> Tensor:
-    """What to multiply `values` with: 0 or 1 / (1 - rate), by the numbers of stream `key`."""
-    if values.device.type == "cpu" and not torch.compiler.is_compiling():
-        mask: Tensor = _CompiledMask.apply(key, rate, values.numel(), values.dtype)
-        return mask.view(values.shape)
-    threshold = (rate * 2**32 - 2**31).to(torch.int32)
-    scale = (1.0 / (1.0 - rate)).to(values.dtype)
-    return (bits(key, values.numel()).view(values.shape) >= threshold) * scale
-
-
-class _CompiledMask(torch.autograd.Function):
-    """The mask of a processor; under `vmap` keys and rates of all models at once."""
+class _Dropped(torch.autograd.Function):
+    """Dropout on a processor. It is its own gradient, so no mask needs to be kept."""
 
     @staticmethod
-    def forward(key: Tensor, rate: Tensor, count: int, dtype: torch.dtype) -> Tensor:
-        from lengthwise.compiled import fill_mask  # not needed without dropout
+    def forward(values: Tensor, key: Tensor, rate: Tensor, scale: Tensor) -> Tensor:
+        from lengthwise.compiled import drop  # not needed without dropout
 
-        known = torch.promote_types(dtype, torch.float32)  # numpy has no bfloat16
-        mask = torch.empty((key.numel(), count), dtype=known)
-        fill_mask(key.reshape(-1).numpy(), rate.reshape(-1).numpy(), mask.numpy())
-        return mask.view(*key.shape, count).to(dtype)
+        dtype = torch.promote_types(values.dtype, torch.float32)  # numpy has no bfloat16
+        dropped = torch.empty(values.shape, dtype=dtype)
+        rows = (key.numel(), values.numel() // max(1, key.numel()))
+        given = values.detach().to(dtype).reshape(rows)
+        keys, rates, scales = key.reshape(-1), rate.reshape(-1), scale.to(dtype).reshape(-1)
+        drop(*(t.numpy() for t in (given, keys, rates, scales, dropped.view(rows))))
+        return dropped.to(values.dtype)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        ctx.mark_non_differentiable(output)
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, key: Tensor, rate: Tensor, *sizes: Any) -> tuple[Tensor, int]:
-        key, rate = (
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
+        return _Dropped.apply(gradient, *ctx.saved_tensors), None, None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Tensor, int]:
+        rows = [
             tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
-            for tensor, dim in zip((key, rate), in_dims, strict=False)
-        )
-        return _CompiledMask.apply(key, rate, *sizes), 0
+            for tensor, dim in zip(tensors, in_dims, strict=True)
+        ]
+        return _Dropped.apply(*rows), 0
