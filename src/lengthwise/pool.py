@@ -17,6 +17,7 @@ from typing import Any, Literal
 import torch
 
 from lengthwise.errors import InputError, require
+from lengthwise.training.devices import keep_freed_memory
 
 MOST_DEATHS = 3
 """How often a job may take its worker with it before it counts as failed."""
@@ -144,6 +145,7 @@ def _serve(do: Do, pipe: "Connection[Any, Any]") -> None:
     that is gone can be read, too: so there is something to read if and only if it should end.
     """
     torch.set_num_threads(1)
+    keep_freed_memory()
     poll = select.poll()
     poll.register(pipe.fileno(), select.POLLIN)
     with suppress(EOFError, ConnectionError):

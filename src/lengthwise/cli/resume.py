@@ -36,8 +36,10 @@ def train(folder: "RunFolder", checkpoint_seconds: float) -> int:
 
     from lengthwise.cli.terminal import progress_display
     from lengthwise.runs import Interrupted, execute
+    from lengthwise.training.devices import keep_freed_memory
 
     torch.set_num_threads(1)  # at these sizes a second thread makes every step slower
+    keep_freed_memory()
     try:
         with progress_display() as report:
             execute(folder, report, checkpoint_seconds=checkpoint_seconds)
