@@ -26,7 +26,7 @@ def test_the_page_runs_from_top_to_bottom(
     own, reading, same = snippets("python")
     Path("my_space.py").write_text(own, encoding="utf-8")
     code = [line for line in own.splitlines() if line.strip()]
-    assert len(code) <= 20, "one's own module in twenty lines"
+    assert len(code) <= 22, "one's own model in twenty lines or so"
     commands = [line for snippet in snippets("sh") for line in snippet.splitlines()]
     search, run, *exports = commands
     assert search.startswith("lengthwise search set-complement --trials 2000")

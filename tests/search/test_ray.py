@@ -71,7 +71,7 @@ def test_a_lost_node_loses_no_trial(cluster: Any, tmp_path: Path) -> None:
 
 
 def test_something_else_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lengthwise.search.executors.ray.CONNECT_SECONDS", 6.0)
+    monkeypatch.setattr("lengthwise.search.executors.ray.CONNECT_SECONDS", 3.0)
     for greeting in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b""):
         with socket.create_server(("127.0.0.1", 0)) as server:
             threading.Thread(target=_answer, args=(server, greeting), daemon=True).start()

@@ -92,7 +92,7 @@ class SearchSetComplement(_Options):
 
 @dataclass
 class SearchRun(_Options):
-    """Search a space of your own: any module and task. docs/search.md has one in twenty lines.
+    """Search a space of your own: any task, model and remedies; docs/search.md has an example.
 
     Run the same command again and it resumes where it stopped; a larger --trials extends it.
 
