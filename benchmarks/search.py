@@ -25,11 +25,11 @@ from torch.nn import functional
 
 from lengthwise.measures import MEASURES
 from lengthwise.models import MinimalTransformer
+from lengthwise.papers.whats_missing.search.space import DROPOUTS, set_complement_space
 from lengthwise.search import LocalExecutor, SearchFolder, Space, search
 from lengthwise.search.distributions import Choice, LogUniform, Sometimes
 from lengthwise.search.executors import Done
 from lengthwise.search.packing import Chunk, pack
-from lengthwise.search.set_complement import set_complement_space
 from lengthwise.search.space import Trial
 from lengthwise.search.work import Work
 from lengthwise.tasks import SetComplement
@@ -57,60 +57,55 @@ class OneByOne:
     """One trial in plain PyTorch."""
 
     def __init__(self, trial: Trial) -> None:
-        recipe: Any = trial.recipe
+        recipe = trial.recipe
         self.recipe = recipe
-        self.member = trial.member
-        self.task = SetComplement(recipe.vocab)
-        model = self.recipe.model(self.member)
+        self.own = trial.hyperparameters
+        assert isinstance(recipe.task, SetComplement)
+        self.task = recipe.task
+        model = recipe.build(self.own)
         assert isinstance(model, MinimalTransformer)
-        for owner, name in (
-            (model, "dropout_embedding"),
-            (model.attention, "dropout_weights"),
-            (model.attention, "dropout_output"),
-        ):
-            setattr(owner, name, PlainDropout(getattr(self.member, name)))
+        for name in DROPOUTS:
+            owner = model if name == "embed_dropout" else model.attention
+            setattr(owner, name, PlainDropout(getattr(self.own, name)))
         self.model = model
         self.parameters: list[Tensor] = list(model.parameters())
         matrices = [p for p in self.parameters if p.ndim >= 2]
         others = [p for p in self.parameters if p.ndim < 2]
         self.optimizer = torch.optim.AdamW(
             [
-                {"params": matrices, "weight_decay": self.member.weight_decay},
+                {"params": matrices, "weight_decay": self.own.weight_decay},
                 {"params": others, "weight_decay": 0.0},
             ],
-            lr=self.member.learning_rate,
-            betas=(self.member.beta1, self.member.beta2),
+            lr=self.own.learning_rate,
+            betas=(self.own.beta1, self.own.beta2),
             foreach=True,
         )
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, self._rate)
         self.first = [p.detach().clone() for p in self.parameters]
-        self.averages = [
-            [p.detach().clone() for p in self.parameters] for _ in self.member.ema_powers
-        ]
+        self.averages = [[p.detach().clone() for p in self.parameters] for _ in self.own.ema_powers]
 
     def _rate(self, step: int) -> float:
         share = (1 + math.cos(math.pi * step / self.recipe.steps)) / 2
-        final = self.member.final_rate
-        return min(1.0, (step + 1) / self.member.warmup) * (final + (1 - final) * share)
+        final = self.own.final_lr_fraction
+        return min(1.0, (step + 1) / self.own.warmup) * (final + (1 - final) * share)
 
     def train(self) -> None:
         """All steps."""
         recipe = self.recipe
         for step in range(1, recipe.steps + 1):
-            permutations = torch.rand(recipe.batch, recipe.vocab).argsort(-1)
-            tokens = permutations[:, : recipe.train_length + 1]
-            inputs, drawn = tokens[:, :-1], tokens[:, 1:].flatten()
-            target = drawn
-            if self.member.loss == "exact":
+            permutations = torch.rand(recipe.batch, self.task.vocab).argsort(-1)
+            tokens = permutations[:, : recipe.max_train_length + 1]
+            inputs, target = tokens[:, :-1], tokens[:, 1:].flatten()
+            if self.own.loss == "soft":
                 target = self.task.targets(inputs).flatten(0, 1)
             loss = functional.cross_entropy(self.model(inputs).flatten(0, 1), target)
             self.optimizer.zero_grad()
             loss.backward()
-            nn.utils.clip_grad_norm_(self.parameters, self.member.clip, foreach=True)
+            nn.utils.clip_grad_norm_(self.parameters, self.own.grad_clip, foreach=True)
             self.optimizer.step()
             self.schedule.step()
             with torch.no_grad():
-                for power, average in zip(self.member.ema_powers, self.averages, strict=True):
+                for power, average in zip(self.own.ema_powers, self.averages, strict=True):
                     torch._foreach_lerp_(average, self.parameters, (10 + step) ** -power)
 
     @torch.no_grad()
@@ -120,7 +115,7 @@ class OneByOne:
         last = [p.clone() for p in self.parameters]
         least = self._measured()
         for average in self.averages:
-            for bias in (None, *self.member.bias_powers):
+            for bias in (None, *self.own.bias_powers):
                 alpha = 0.0 if bias is None else (10 + self.recipe.steps) ** -bias
                 moved = torch._foreach_sub(last, self.first)
                 weights = torch._foreach_add(average, moved, alpha=alpha)
@@ -133,11 +128,11 @@ class OneByOne:
         for length in self.task.lengths:
             inputs = self.task.enumerate_inputs(length, self.recipe.test_inputs)
             if inputs is None:
-                inputs = torch.rand(self.recipe.test_inputs, self.recipe.vocab).argsort(-1)
+                inputs = torch.rand(self.recipe.test_inputs, self.task.vocab).argsort(-1)
                 inputs = inputs[:, :length]
             logits, target = self.model(inputs)[:, -1], self.task.targets(inputs)[:, -1]
             found = {name: measure(logits, target).mean() for name, measure in MEASURES.items()}
-            if length > self.recipe.train_length:
+            if length > self.recipe.max_train_length:
                 means.append(float(found["tvd"]))
         return sum(means) / len(means)
 
