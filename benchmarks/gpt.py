@@ -20,12 +20,12 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from lengthwise.memory import keep_freed_memory
 from lengthwise.models import GPTModel
 from lengthwise.models.gpt import SIZES
 from lengthwise.runs import default_hyperparameters, recipe_for
 from lengthwise.tasks import IGNORE_INDEX, Othello
 from lengthwise.training import Hyperparameters, Trainer
-from lengthwise.training.devices import keep_freed_memory
 
 GAMES = Othello(8)
 LENGTH = GAMES.lengths[-1]

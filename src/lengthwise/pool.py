@@ -17,7 +17,7 @@ from typing import Any, Literal
 import torch
 
 from lengthwise.errors import InputError, require
-from lengthwise.training.devices import keep_freed_memory
+from lengthwise.memory import keep_freed_memory
 
 MOST_DEATHS = 3
 """How often a job may take its worker with it before it counts as failed."""

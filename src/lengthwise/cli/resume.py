@@ -35,8 +35,8 @@ def train(folder: "RunFolder", checkpoint_seconds: float) -> int:
     import torch
 
     from lengthwise.cli.terminal import progress_display
+    from lengthwise.memory import keep_freed_memory
     from lengthwise.runs import Interrupted, execute
-    from lengthwise.training.devices import keep_freed_memory
 
     torch.set_num_threads(1)  # at these sizes a second thread makes every step slower
     keep_freed_memory()
