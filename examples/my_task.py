@@ -45,6 +45,7 @@ class MyParity(TokenTask):
 
     def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """Bits `(..., count, length)` and one label each, `(..., count)`."""
+        require(length in self.lengths, "length", length, f"one of 1..{self.longest}")
         # An example has as many random words as the longest string, whatever its length.
         words = bits(key, count * self.longest).unflatten(-1, (count, self.longest))
         tokens = below(words[..., :length], 2)
