@@ -77,12 +77,13 @@ def test_models_have_learned_something_at_quick_scale(tmp_path: Path) -> None:
             assert float(row[2].split()[0]) < 0.7 * float(guessed[2])
 
 
-def test_variants_belong_to_their_members() -> None:
+def test_variants_belong_to_their_models() -> None:
     for run in plan("laptop").values():
-        for variant, member in zip(variants_of(run), run.members, strict=True):
-            assert VARIANTS[variant].dropout == member.dropout_embedding
-            assert VARIANTS[variant].final_rate == member.final_rate
-            assert VARIANTS[variant].positions == run.recipe.positions
+        for variant, one in zip(variants_of(run), run.hyperparameters, strict=True):
+            assert VARIANTS[variant].dropout == one.embed_dropout
+            assert VARIANTS[variant].final_lr_fraction == one.final_lr_fraction
+            assert (VARIANTS[variant].positions,) == run.recipe.model.remedies
+            assert one.attention_dropout == one.resid_dropout == 0
 
 
 Value = Callable[[str, int, str, int], float]
@@ -101,13 +102,13 @@ def made_up(value: Value, tmp_path: Path) -> Results:
     ]
     tables = {}
     for label, run in runs.items():
-        longest = run.recipe.train_length
+        longest = run.recipe.max_train_length
         rows = [
             {
-                "model": model, "seed": run.members[model].seed, "trial": 0, "diverged": None,
-                "weights": weights, "ema_power": ema, "bias_power": bias,
+                "model": model, "seed": run.hyperparameters[model].seed, "trial": 0,
+                "diverged": None, "weights": weights, "ema_power": ema, "bias_power": bias,
                 "length": longest + gap, "measure": "tvd", "inputs": 100, "exact": False,
-                "value": value(variant, run.members[model].seed, kind, gap),
+                "value": value(variant, run.hyperparameters[model].seed, kind, gap),
             }
             for model, variant in enumerate(variants_of(run))
             for kind, weights, ema, bias in kinds

@@ -15,18 +15,21 @@ from lengthwise.papers.whats_missing.remedies.dispersion import DISPERSION
 from lengthwise.papers.whats_missing.remedies.plan import plan
 from lengthwise.papers.whats_missing.remedies.section import REMEDIES
 from lengthwise.report.page import page
+from lengthwise.tasks import SetComplement
 
 
 def small_plan(scale: Scale) -> dict[str, PlannedRun]:
     """The real experiment, made small: eight tokens, three seeds, some hundred steps."""
-    runs = plan(scale)
     return {
         label: PlannedRun(
-            replace(run.recipe, vocab=8, train_length=4, extra=2, steps=700, test_inputs=300),  # type: ignore[type-var]
-            run.members[:3],
+            replace(
+                run.recipe, task=SetComplement(8), model=replace(run.recipe.model, extra_width=2),
+                max_train_length=4, steps=700, test_inputs=300,
+            ),
+            run.hyperparameters[:3],
         )
-        for label, run in runs.items()
-    }
+        for label, run in plan(scale).items()
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
