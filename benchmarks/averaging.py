@@ -121,7 +121,7 @@ def main() -> int:
             Comparison(f"{size}: EMA / bare lerp", taken["EMA"] / bare, 1.2, "at most"),
             Comparison(f"{size}: BEMA / bare lerp", ours / bare, 1.2, "at most"),
             Comparison(f"{size}: grid of 5 x 20 / bare lerp", taken["grid"] / bare, 5.5, "at most"),
-            Comparison(f"{size}: TRL / BEMA", taken["TRL"] / ours, 10),
+            Comparison(f"{size}: TRL / BEMA", taken["TRL"] / ours, 4 if parameters > 1e6 else 10),
             Comparison(f"{size}: AveragedModel / EMA", taken["AveragedModel"] / taken["EMA"]),
             Comparison(f"{size}: ema-pytorch / EMA", taken["ema-pytorch"] / taken["EMA"]),
         ]

@@ -118,10 +118,7 @@ def main() -> int:
     left, right = torch.randn(2, PEAK_SIZE, PEAK_SIZE)
     comparisons: list[Comparison] = []
     seconds: dict[str, float] = {}
-    for size, batch, rounds, repeats, bar in (
-        ("small", 32, 7, 2, BAR),
-        ("original", 8, 5, 1, BAR),
-    ):
+    for size, batch, rounds, repeats in (("small", 32, 7, 2), ("original", 8, 5, 1)):
         kinds: dict[str, Callable[[], object]] = {
             "ours": trainer(size, batch).step,
             "peer": Peer(size, batch).step,
@@ -141,7 +138,7 @@ def main() -> int:
         }
         print(f"{size}, GFLOP/s:", ", ".join(f"{n} {value:.3g}" for n, value in speed.items()))
         comparisons.append(
-            Comparison(f"steps, {size}, ours / GPT-2", taken["peer"] / taken["ours"], bar)
+            Comparison(f"steps, {size}, ours / GPT-2", taken["peer"] / taken["ours"], BAR)
         )
         for name in ("bfloat16", "compiled", "as a run"):
             if name in taken:

@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,8 @@ def optuna_process(numbers: Sequence[int]) -> float:
 
     torch.set_num_threads(1)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
+    # It would rather have no tuples among its choices, but a study in memory can hold them.
+    warnings.filterwarnings("ignore", "Choices for a categorical distribution")
     space = set_complement_space()
     trials = [space.trial(SEED, number) for number in numbers]
     start = time.perf_counter()

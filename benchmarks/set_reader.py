@@ -13,10 +13,10 @@ from _harness import Comparison, arguments, interleaved, report
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.models import SetReader
-from lengthwise.runs import ArgmaxRetrievalRecipe
+from lengthwise.models import SetReader, SetReaderModel
+from lengthwise.runs import recipe_for
 from lengthwise.tasks import ArgmaxRetrieval
-from lengthwise.training import Hyperparameters, Trainer
+from lengthwise.training import Hyperparameters
 
 MODELS, WIDTH, BATCH, ITEMS = 8, 128, 128, 16
 LONG, SETS = 2**14, 32
@@ -56,11 +56,11 @@ class OneByOne:
     def __init__(self, task: ArgmaxRetrieval, batch: tuple[Tensor, Tensor, Tensor]) -> None:
         self.model = PlainSetReader(task.item_width, task.query_width, task.classes)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, foreach=True)
-        self.items, self.query, self.drawn = batch
+        self.items, self.query, self.labels = batch
 
     def step(self) -> None:
         """One training step."""
-        loss = functional.cross_entropy(self.model(self.items, self.query), self.drawn)
+        loss = functional.cross_entropy(self.model(self.items, self.query), self.labels)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
@@ -68,15 +68,15 @@ class OneByOne:
 
 def training() -> dict[str, float]:
     """Seconds of a step of the whole fleet and of a step of one plain model."""
-    recipe = ArgmaxRetrievalRecipe(
-        width=WIDTH, batch=BATCH, shortest=ITEMS, train_length=ITEMS, norm="layernorm", steps=10**6
-    )
-    members = [Hyperparameters(seed=seed, ema_powers=(), bias_powers=()) for seed in range(MODELS)]
-    trainer: Trainer = recipe.trainer(members)
     task = ArgmaxRetrieval()
-    inputs, drawn = task.draw(torch.tensor(1), ITEMS, BATCH)
-    alone = OneByOne(task, (inputs.items, inputs.query, drawn))
-    return interleaved({"fleet": trainer.advance, "alone": alone.step}, ROUNDS, STEPS)
+    model = SetReaderModel(width=WIDTH, remedies=("layernorm",))
+    settings = {"min_train_length": ITEMS, "max_train_length": ITEMS}
+    recipe = recipe_for(task, model, batch=BATCH, steps=10**6, **settings)
+    seeds = [Hyperparameters(seed=seed, ema_powers=(), bias_powers=()) for seed in range(MODELS)]
+    trainer = recipe.trainer(seeds)
+    inputs, labels = task.draw(torch.tensor(1), ITEMS, BATCH)
+    alone = OneByOne(task, (inputs.items, inputs.query, labels))
+    return interleaved({"fleet": trainer.step, "alone": alone.step}, ROUNDS, STEPS)
 
 
 @torch.no_grad()
@@ -85,7 +85,7 @@ def evaluation() -> dict[str, float]:
     task = ArgmaxRetrieval()
     inputs, _ = task.draw(torch.tensor(2), LONG, SETS)
     ours = SetReader(
-        task.item_width, task.query_width, task.classes, width=WIDTH, norm="layernorm"
+        task.item_width, task.query_width, task.classes, width=WIDTH, remedies=("layernorm",)
     ).eval()
     plain = PlainSetReader(task.item_width, task.query_width, task.classes).eval()
     sets = list(zip(inputs.items, inputs.query, strict=True))
