@@ -305,4 +305,14 @@ def test_the_table_names_every_hyperparameter(results: Results) -> None:
     assert listed["attention_dropout"] == "50% 0, else uniform, 0.0 to 0.3"
     assert listed["max_train_length"] == "one of 3, 5"
     assert listed["ema_powers"] == "0.5, 0.7, 0.9 (fixed)"
+    assert (listed["task.vocab"], listed["grad_clip"]) == ("8 (fixed)", "1.0 (fixed)")
     assert set(results.search.description["space"]["hyperparameters"]) <= set(listed)
+
+
+def test_the_committed_table_is_that_of_the_space_as_it_is_now(tmp_path: Path) -> None:
+    search: Any = MadeUpSearch(flat, trials=2)
+    rows = table_1.rows(Results("laptop", {}, {}, tmp_path, search=search))
+    page = Path(__file__).parents[2] / "docs" / "results" / "set-complement"
+    assert polars.read_csv(page / "table-1.csv").rows() == rows
+    text = (page / "README.md").read_text(encoding="utf-8")
+    assert all(f"| {name} | {words} |\n" in text for name, words in rows)

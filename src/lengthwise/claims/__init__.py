@@ -13,6 +13,7 @@ from lengthwise.claims._base import (
     Section,
     Table,
     Verdict,
+    drawing,
     once,
 )
 from lengthwise.claims.find import claims_of_file, claims_of_package
@@ -38,6 +39,7 @@ __all__ = [
     "bootstrap",
     "claims_of_file",
     "claims_of_package",
+    "drawing",
     "estimate",
     "every",
     "once",

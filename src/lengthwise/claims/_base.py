@@ -9,7 +9,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 import polars
 
 from lengthwise.claims.statistics import Estimate
-from lengthwise.report.style import Figure, as_svg
+from lengthwise.report.style import Figure, as_svg, house_style
 from lengthwise.runs import Recipe
 from lengthwise.search import SearchFolder, Space
 from lengthwise.training import Hyperparameters
@@ -98,9 +98,19 @@ class Drawing:
     alt: str
     """What it shows, for those who do not see it."""
 
+    def __call__(self, results: Results) -> Figure:
+        """The figure."""
+        with house_style():
+            return self.draw(results)
+
     def picture(self, results: Results) -> Picture:
-        """Draw it."""
-        return Picture(self.name, as_svg(self.draw(results)), self.caption, self.alt)
+        """The figure with its words."""
+        return Picture(self.name, as_svg(self(results)), self.caption, self.alt)
+
+
+def drawing(name: str, caption: str, alt: str) -> Callable[[Callable[[Results], Figure]], Drawing]:
+    """Make a drawing of the function below: `@drawing("figure-3", "Caption.", "What it shows")`."""
+    return lambda draw: Drawing(name, draw, caption, alt)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class LayerNorm(Norm):
     """Mean 0 and variance 1 per position, then a learned scale and shift (arXiv 2504.02827)."""
 
     def make(self, width: int) -> nn.Module:
-        """torch's own."""
+        """Torch's own."""
         return nn.LayerNorm(width)
 
 
@@ -66,7 +66,7 @@ class Standardization(Norm):
     """LayerNorm without the learned scale and shift: the ablation of arXiv 2504.02827."""
 
     def make(self, width: int) -> nn.Module:
-        """torch's own."""
+        """Torch's own."""
         return nn.LayerNorm(width, elementwise_affine=False)
 
 
@@ -75,7 +75,7 @@ class RMSNorm(Norm):
     """Root mean square 1 per position, then a learned scale; the mean is kept."""
 
     def make(self, width: int) -> nn.Module:
-        """torch's own."""
+        """Torch's own."""
         return nn.RMSNorm(width, eps=1e-5)
 
 

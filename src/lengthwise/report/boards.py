@@ -37,6 +37,7 @@ class BoardPicture:
     """Of the next move, by square, 8 * row + column; left out, only the board is drawn."""
 
 
+@house_style()
 def draw_boards(boards: Sequence[BoardPicture]) -> Figure:
     """Draw boards side by side; the shades of all of them are of one scale.
 
@@ -48,14 +49,13 @@ def draw_boards(boards: Sequence[BoardPicture]) -> Figure:
     for probability in found:
         require(0 <= probability <= 1.0001, "probability", probability, "a number from 0 to 1")
     columns, rows = min(len(boards), PER_ROW), math.ceil(len(boards) / PER_ROW)
-    with house_style():
-        figure = new_figure(columns * CELL_WIDTH + MARGIN, rows * CELL_HEIGHT + LEGEND)
-        figure.set_layout_engine("none")  # boards are square: where they go is known
-        for place, board in enumerate(boards):
-            axes = _cell(figure, place % columns, rows - 1 - place // columns)
-            _draw(axes, board, darkest=max(found, default=0.0) or 1.0)
-        _legend(figure, shaded=bool(found))
-        return figure
+    figure = new_figure(columns * CELL_WIDTH + MARGIN, rows * CELL_HEIGHT + LEGEND)
+    figure.set_layout_engine("none")  # boards are square: where they go is known
+    for place, board in enumerate(boards):
+        axes = _cell(figure, place % columns, rows - 1 - place // columns)
+        _draw(axes, board, darkest=max(found, default=0.0) or 1.0)
+    _legend(figure, shaded=bool(found))
+    return figure
 
 
 def _cell(figure: Figure, column: int, row: int) -> Axes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars
 
 from lengthwise.claims.statistics import estimate
-from lengthwise.report.style import Axes, Figure, house_style, new_figure
+from lengthwise.report.style import Axes, Figure, house_style, new_panels
 
 MOST_LABELS = 8
 """Beyond this many lengths on a logarithmic axis, every other one is written down."""
@@ -89,6 +89,7 @@ def _note(axes: Axes, x: float, text: str, side: str) -> None:
     )  # fmt: skip
 
 
+@house_style()
 def figure_by_length(
     curves: Mapping[str, Curve],
     max_train_length: int,
@@ -97,12 +98,10 @@ def figure_by_length(
     title: str,
 ) -> Figure:
     """A whole figure with one set of curves."""
-    with house_style():
-        figure = new_figure(7.2, 4.3)
-        axes = figure.subplots()
-        draw_by_length(axes, curves, max_train_length, lengths, ylabel)
-        if all((curve.table["value"] >= 0).all() for curve in curves.values()):
-            axes.set_ylim(bottom=0)
-        axes.set_title(title, pad=18)
-        axes.legend(loc="best")
-        return figure
+    figure, axes = new_panels(7.2, 4.3)
+    draw_by_length(axes, curves, max_train_length, lengths, ylabel)
+    if all((curve.table["value"] >= 0).all() for curve in curves.values()):
+        axes.set_ylim(bottom=0)
+    axes.set_title(title, pad=18)
+    axes.legend(loc="best")
+    return figure

@@ -41,7 +41,10 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Inside, figures are drawn in the style of the project, without a screen."""
+    """Inside, figures are drawn in the style of the project, without a screen.
+
+    Above a function that draws, `@house_style()` does the same.
+    """
     import matplotlib
 
     with matplotlib.rc_context(_SETTINGS):
@@ -53,6 +56,12 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def new_panels(width: float, height: float, *grid: int, **sharing: Any) -> tuple[Figure, Any]:
+    """A new figure with axes: one, or a grid of so many rows and columns."""
+    figure = new_figure(width, height)
+    return figure, figure.subplots(*grid, **sharing)
 
 
 def save(figure: Figure, path: Path) -> None:

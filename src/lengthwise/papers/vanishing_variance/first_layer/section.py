@@ -14,7 +14,7 @@ from lengthwise.papers.vanishing_variance.first_layer.plan import (
 from lengthwise.papers.vanishing_variance.first_layer.readings import all_curves, curve, measured
 from lengthwise.probing.figures import draw_guide
 from lengthwise.probing.inputs import Input, Query
-from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_panels
 
 LINES = {"fixed": ("blue", "o"), "random": ("orange", "s"), "natural": ("green", "^")}
 
@@ -64,44 +64,41 @@ def section(results: Results) -> Section:
     )
 
 
+@house_style()
 def draw(results: Results) -> Figure:
     """A panel per input and setting of the positions, a line per query."""
     name, tables = results.model or MODEL, measured(results)
-    with house_style():
-        figure = new_figure(10.8, 5.8)
-        grid = figure.subplots(2, 3, sharex=True, sharey=True)
-        for row, positions in enumerate(get_args(Positions)):
-            for axes, chosen in zip(grid[row], get_args(Input), strict=True):
-                for query in get_args(Query):
-                    colour, marker = COLOURS[LINES[query][0]], LINES[query][1]
-                    own, *others = map(curve, tables[Condition(positions, chosen, query)])
-                    lengths = own["length"].to_list()
-                    axes.plot(
-                        lengths, own["std"], color=colour, marker=marker, markersize=4.5,
-                        label=f"{query} query",
-                    )  # fmt: skip
-                    axes.fill_between(
-                        lengths, own["low"], own["high"], color=colour, alpha=0.18, lw=0
-                    )
-                    axes.plot(lengths, own["std_component"], ":", color=colour, lw=1.2)
-                    for other in others:
-                        axes.plot(lengths, other["std"], color=colour, lw=0.8, alpha=0.6)
-                start = curve(tables[Condition(positions, chosen, "fixed")][0])["std"][0]
-                draw_guide(axes, lengths, -0.5, start, "grey")
-                axes.set_xscale("log", base=2)
-                axes.set_yscale("log")
-                shown = lengths[:: 2 if len(lengths) > 6 else 1]
-                axes.set_xticks(shown, labels=[str(length) for length in shown])
-                axes.minorticks_off()
-                altered = "" if positions == "on" else ", RoPE off (altered)"
-                axes.set_title(TITLES[chosen] + altered)
-        for axes in grid[1]:
-            axes.set_xlabel("input length N")
-        for axes in grid[:, 0]:
-            axes.set_ylabel("standard deviation")
-        grid[0, 0].legend(loc="lower left", fontsize=8)
-        figure.suptitle(f"Layer {LAYER} of {name}", x=0.01, ha="left", fontweight="bold")
-        return figure
+    figure, grid = new_panels(10.8, 5.8, 2, 3, sharex=True, sharey=True)
+    for row, positions in enumerate(get_args(Positions)):
+        for axes, chosen in zip(grid[row], get_args(Input), strict=True):
+            for query in get_args(Query):
+                colour, marker = COLOURS[LINES[query][0]], LINES[query][1]
+                own, *others = map(curve, tables[Condition(positions, chosen, query)])
+                lengths = own["length"].to_list()
+                axes.plot(
+                    lengths, own["std"], color=colour, marker=marker, markersize=4.5,
+                    label=f"{query} query",
+                )  # fmt: skip
+                axes.fill_between(lengths, own["low"], own["high"], color=colour, alpha=0.18, lw=0)
+                axes.plot(lengths, own["std_component"], ":", color=colour, lw=1.2)
+                for other in others:
+                    axes.plot(lengths, other["std"], color=colour, lw=0.8, alpha=0.6)
+            start = curve(tables[Condition(positions, chosen, "fixed")][0])["std"][0]
+            draw_guide(axes, lengths, -0.5, start, "grey")
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log")
+            shown = lengths[:: 2 if len(lengths) > 6 else 1]
+            axes.set_xticks(shown, labels=[str(length) for length in shown])
+            axes.minorticks_off()
+            altered = "" if positions == "on" else ", RoPE off (altered)"
+            axes.set_title(TITLES[chosen] + altered)
+    for axes in grid[1]:
+        axes.set_xlabel("input length N")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("standard deviation")
+    grid[0, 0].legend(loc="lower left", fontsize=8)
+    figure.suptitle(f"Layer {LAYER} of {name}", x=0.01, ha="left", fontweight="bold")
+    return figure
 
 
 FIRST_LAYER = Experiment("first-layer-deviation", lambda scale: {}, section, large=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 from lengthwise.claims import Drawing, Experiment, Results, Section
 from lengthwise.papers.vanishing_variance.populations import population as drawn
-from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, house_style, new_panels
 
 
 def section(results: Results) -> Section:
@@ -44,6 +44,7 @@ def section(results: Results) -> Section:
     )
 
 
+@house_style()
 def figure_populations(results: Results | None = None, seed: int = 0) -> Figure:
     """Deviation of features, global variance, and deviation after a norm, against N."""
     styles: dict[drawn.Kind, tuple[str, str]] = {
@@ -51,36 +52,34 @@ def figure_populations(results: Results | None = None, seed: int = 0) -> Figure:
         "shifted": ("orange", "s"),
         "level": ("green", "^"),
     }
-    with house_style():
-        figure = new_figure(10.4, 3.9)
-        features, globally, normed = figure.subplots(1, 3)
-        for kind, (name, marker) in styles.items():
-            one, colour = drawn.population(kind, seed), COLOURS[name]
-            spread = drawn.spreads_of(one, seed).values()
-            # The two kinds lie on one another on the left: one is hollow and larger.
-            dots: dict[str, Any] = {"marker": marker, "ls": "", "color": colour, "ms": 5}
-            dots["label"] = drawn.WORDS[kind]
-            if kind == "centred":
-                dots |= {"mfc": "none", "ms": 9}
-            normed.plot(drawn.COUNTS, [at.normed for at in spread], **{**dots, "ls": "-"})
-            if kind == "level":
-                continue
-            predicted = [float(one.variance(n).log().mean().mul(0.5).exp()) for n in drawn.COUNTS]
-            features.plot(drawn.COUNTS, predicted, color=colour, lw=1.5)
-            features.plot(drawn.COUNTS, [at.deviation for at in spread], **dots)
-            limit = one.global_variance_limit
-            globally.plot(drawn.COUNTS, [at.across * limit for at in spread], **dots)
-            globally.axhline(limit, color=colour, ls="--", lw=1.5)
-        for axes, title in (
-            (features, "One feature: deviation"),
-            (globally, "Across features: variance"),
-            (normed, "One feature after a norm"),
-        ):
-            axes.set_xscale("log", base=2)
-            axes.set(yscale="log", xlabel="items N", title=title)
-        features.legend(loc="lower left")
-        normed.legend(loc="lower left")
-        return figure
+    figure, (features, globally, normed) = new_panels(10.4, 3.9, 1, 3)
+    for kind, (name, marker) in styles.items():
+        one, colour = drawn.population(kind, seed), COLOURS[name]
+        spread = drawn.spreads_of(one, seed).values()
+        # The two kinds lie on one another on the left: one is hollow and larger.
+        dots: dict[str, Any] = {"marker": marker, "ls": "", "color": colour, "ms": 5}
+        dots["label"] = drawn.WORDS[kind]
+        if kind == "centred":
+            dots |= {"mfc": "none", "ms": 9}
+        normed.plot(drawn.COUNTS, [at.normed for at in spread], **{**dots, "ls": "-"})
+        if kind == "level":
+            continue
+        predicted = [float(one.variance(n).log().mean().mul(0.5).exp()) for n in drawn.COUNTS]
+        features.plot(drawn.COUNTS, predicted, color=colour, lw=1.5)
+        features.plot(drawn.COUNTS, [at.deviation for at in spread], **dots)
+        limit = one.global_variance_limit
+        globally.plot(drawn.COUNTS, [at.across * limit for at in spread], **dots)
+        globally.axhline(limit, color=colour, ls="--", lw=1.5)
+    for axes, title in (
+        (features, "One feature: deviation"),
+        (globally, "Across features: variance"),
+        (normed, "One feature after a norm"),
+    ):
+        axes.set_xscale("log", base=2)
+        axes.set(yscale="log", xlabel="items N", title=title)
+    features.legend(loc="lower left")
+    normed.legend(loc="lower left")
+    return figure
 
 
 POPULATION = Experiment("random-populations", lambda scale: {}, section)

@@ -12,7 +12,7 @@ from lengthwise.papers.vanishing_variance.retrieval.samples import (
     samples,
 )
 from lengthwise.papers.vanishing_variance.retrieval.section import LINES
-from lengthwise.report.style import Figure, house_style, new_figure
+from lengthwise.report.style import Figure, house_style, new_panels
 
 SMALLEST_FALL = 0.1
 """A variance that falls more slowly than as 1/N^0.1 would hardly matter. Ours."""
@@ -39,35 +39,34 @@ def evidence(results: Results, task: str) -> list[Finding]:
     ]
 
 
+@house_style()
 def draw(results: Results, task: str) -> Figure:
     """A row per variant, a column per feature."""
     trained = results.recipe.max_train_length
     quantiles = torch.tensor([0.05, 0.25, 0.5, 0.75, 0.95])
-    with house_style():
-        figure = new_figure(11.0, 4.6)
-        grid = figure.subplots(len(COMPARED), FEATURES, sharex=True, sharey="row")
-        for row, variant in zip(grid, COMPARED, strict=True):
-            found = samples(results, task, variant)
-            lengths = list(found)
-            spread = torch.stack([values.quantile(quantiles, 0) for values, _ in found.values()])
-            colour = LINES[variant][0]
-            for feature, axes in enumerate(row):
-                low, lower, middle, upper, high = spread[:, :, feature].T
-                axes.fill_between(lengths, low, high, color=colour, alpha=0.18, lw=0)
-                axes.fill_between(lengths, lower, upper, color=colour, alpha=0.35, lw=0)
-                axes.plot(lengths, middle, color=colour)
-                axes.axvline(trained, color="#6b6b6b", lw=0.8, ls=":")
-                axes.set_xscale("log", base=2)
-                shown = lengths[:: max(1, (len(lengths) - 1) // 2)]
-                axes.set_xticks(shown, labels=[f"{n}" for n in shown])
-                axes.minorticks_off()
-                axes.tick_params(axis="x", labelsize=8)
-            row[0].set_ylabel(VARIANTS[variant].title)
-        for feature, axes in enumerate(grid[0]):
-            axes.set_title(f"feature {feature}")
-        for axes in grid[-1]:
-            axes.set_xlabel("items")
-        return figure
+    figure, grid = new_panels(11.0, 4.6, len(COMPARED), FEATURES, sharex=True, sharey="row")
+    for row, variant in zip(grid, COMPARED, strict=True):
+        found = samples(results, task, variant)
+        lengths = list(found)
+        spread = torch.stack([values.quantile(quantiles, 0) for values, _ in found.values()])
+        colour = LINES[variant][0]
+        for feature, axes in enumerate(row):
+            low, lower, middle, upper, high = spread[:, :, feature].T
+            axes.fill_between(lengths, low, high, color=colour, alpha=0.18, lw=0)
+            axes.fill_between(lengths, lower, upper, color=colour, alpha=0.35, lw=0)
+            axes.plot(lengths, middle, color=colour)
+            axes.axvline(trained, color="#6b6b6b", lw=0.8, ls=":")
+            axes.set_xscale("log", base=2)
+            shown = lengths[:: max(1, (len(lengths) - 1) // 2)]
+            axes.set_xticks(shown, labels=[f"{n}" for n in shown])
+            axes.minorticks_off()
+            axes.tick_params(axis="x", labelsize=8)
+        row[0].set_ylabel(VARIANTS[variant].title)
+    for feature, axes in enumerate(grid[0]):
+        axes.set_title(f"feature {feature}")
+    for axes in grid[-1]:
+        axes.set_xlabel("items")
+    return figure
 
 
 FIGURE_2_ARGMAX, FIGURE_2_DICTIONARY = claim_per_task(

@@ -9,7 +9,7 @@ from lengthwise.papers.vanishing_variance.retrieval.plan import VARIANTS
 from lengthwise.papers.vanishing_variance.retrieval.samples import COMPARED, claim_per_task
 from lengthwise.papers.vanishing_variance.retrieval.section import LINES
 from lengthwise.report.lengths import Curve, draw_by_length
-from lengthwise.report.style import Figure, house_style, new_figure
+from lengthwise.report.style import Figure, house_style, new_panels
 
 
 def drift(results: Results, task: str, variant: str) -> polars.DataFrame:
@@ -74,26 +74,25 @@ def _change(results: Results, task: str, variant: str) -> polars.DataFrame:
     return left.with_columns(polars.col("value").log().abs().clip(1e-6))
 
 
+@house_style()
 def draw(results: Results, task: str) -> Figure:
     """Drift left, variance right."""
     trained, lengths = results.recipe.max_train_length, read.lengths(results)
-    with house_style():
-        figure = new_figure(10.4, 3.7)
-        left, right = figure.subplots(1, 2)
-        for axes, table, ylabel in (
-            (left, drift, "drift of the global mean"),
-            (right, variance_left, "global variance left"),
-        ):
-            curves = {
-                VARIANTS[variant].title: Curve(table(results, task, variant), *LINES[variant])
-                for variant in COMPARED
-            }
-            draw_by_length(axes, curves, trained, lengths, ylabel)
-            axes.set_xlabel("number of items")
-        left.set_ylim(bottom=0)
-        right.set_yscale("log")
-        left.legend(loc="upper left")
-        return figure
+    figure, (left, right) = new_panels(10.4, 3.7, 1, 2)
+    for axes, table, ylabel in (
+        (left, drift, "drift of the global mean"),
+        (right, variance_left, "global variance left"),
+    ):
+        curves = {
+            VARIANTS[variant].title: Curve(table(results, task, variant), *LINES[variant])
+            for variant in COMPARED
+        }
+        draw_by_length(axes, curves, trained, lengths, ylabel)
+        axes.set_xlabel("number of items")
+    left.set_ylim(bottom=0)
+    right.set_yscale("log")
+    left.legend(loc="upper left")
+    return figure
 
 
 FIGURE_3_ARGMAX, FIGURE_3_DICTIONARY = claim_per_task(

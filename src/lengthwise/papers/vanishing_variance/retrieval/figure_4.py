@@ -11,7 +11,7 @@ from lengthwise.papers.vanishing_variance.retrieval.samples import (
     samples,
     shown_lengths,
 )
-from lengthwise.report.style import Figure, house_style, new_figure
+from lengthwise.report.style import Figure, house_style, new_panels
 
 PANELS = 6
 
@@ -38,25 +38,24 @@ def evidence(results: Results, task: str) -> list[Finding]:
     ]
 
 
+@house_style()
 def draw(results: Results, task: str) -> Figure:
     """A row per variant, a heat map per length."""
     lengths = shown_lengths(results, PANELS)
-    with house_style():
-        figure = new_figure(10.6, 4.6)
-        grid = figure.subplots(len(COMPARED), len(lengths), sharex=True, sharey=True)
-        for row, variant in zip(grid, COMPARED, strict=True):
-            found = samples(results, task, variant)
-            for axes, length in zip(row, lengths, strict=True):
-                image = axes.imshow(found[length][1], vmin=0, vmax=1, cmap="magma", aspect="auto")
-                axes.set_xticks([0, 15], labels=["1", "16"])
-                axes.set_yticks([])
-                axes.grid(visible=False)
-            row[0].set_ylabel(VARIANTS[variant].title)
-        for axes, length in zip(grid[0], lengths, strict=True):
-            axes.set_title(f"N = {length}")
-        grid[-1][0].set_xlabel("largest weights, in order", loc="left")
-        figure.colorbar(image, ax=grid, label="attention weight", fraction=0.03, pad=0.01)
-        return figure
+    figure, grid = new_panels(10.6, 4.6, len(COMPARED), len(lengths), sharex=True, sharey=True)
+    for row, variant in zip(grid, COMPARED, strict=True):
+        found = samples(results, task, variant)
+        for axes, length in zip(row, lengths, strict=True):
+            image = axes.imshow(found[length][1], vmin=0, vmax=1, cmap="magma", aspect="auto")
+            axes.set_xticks([0, 15], labels=["1", "16"])
+            axes.set_yticks([])
+            axes.grid(visible=False)
+        row[0].set_ylabel(VARIANTS[variant].title)
+    for axes, length in zip(grid[0], lengths, strict=True):
+        axes.set_title(f"N = {length}")
+    grid[-1][0].set_xlabel("largest weights, in order", loc="left")
+    figure.colorbar(image, ax=grid, label="attention weight", fraction=0.03, pad=0.01)
+    return figure
 
 
 FIGURE_4_ARGMAX, FIGURE_4_DICTIONARY = claim_per_task(

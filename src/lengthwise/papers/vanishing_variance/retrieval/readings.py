@@ -5,7 +5,7 @@ import math
 import numpy as np
 import polars
 
-from lengthwise.claims import Results, once
+from lengthwise.claims import Finding, Results, estimate, once
 from lengthwise.claims.readings import alive, by_seed, slope
 from lengthwise.papers.vanishing_variance.retrieval.plan import BASELINE, label
 
@@ -68,15 +68,23 @@ def breaking_lengths(results: Results, task: str) -> list[int]:
 
 
 def differences(
-    results: Results, task: str, variant: str, against: str, measure: str, length: int
+    results: Results, task: str, variant: str, length: int, against: str = BASELINE
 ) -> list[float]:
-    """By how much a measure is higher than with the other variant, seed by seed.
+    """By how much accuracy is higher than with the other variant, seed by seed.
 
     Only seeds count at which both learned the task.
     """
-    ours = at_length(results, task, variant, measure, length)
-    theirs = at_length(results, task, against, measure, length)
+    ours, theirs = (at_length(results, task, one, "accuracy", length) for one in (variant, against))
     return [ours[seed] - theirs[seed] for seed in learned(results, task, (variant, against))]
+
+
+def gain(
+    effect: str, results: Results, task: str, variant: str, length: int, against: str = BASELINE,
+    *, decides: bool = True,
+) -> Finding:  # fmt: skip
+    """How much accuracy a variant gains on another one."""
+    gains = differences(results, task, variant, length, against)
+    return Finding(effect, estimate(gains), SMALLEST_GAIN, decides)
 
 
 def fall(results: Results, task: str, variant: str, measure: str) -> list[float]:

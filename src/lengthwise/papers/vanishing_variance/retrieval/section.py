@@ -83,10 +83,7 @@ def accuracy_tables(results: Results, task: str, variants: Sequence[str], name: 
             for variant in variants
         )
         means.append([str(length), *map(mean_and_deviation, accuracies)])
-        differences = (
-            read.differences(results, task, variant, BASELINE, "accuracy", length)
-            for variant in others
-        )
+        differences = (read.differences(results, task, variant, length) for variant in others)
         gains.append([str(length), *map(gain, differences)])
     return [
         Table(
@@ -135,24 +132,24 @@ def accuracy_drawing(name: str, tasks: Sequence[str], variants: Sequence[str]) -
     )
 
 
+@house_style()
 def figure_accuracy(results: Results, tasks: Sequence[str], variants: Sequence[str]) -> Figure:
     """A panel per task, a line per variant."""
     recipe = results.recipe
-    with house_style():
-        figure = new_figure(5.2 * len(tasks) + 1.4, 4.2)
-        panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
-        for axes, task in zip(panels, tasks, strict=True):
-            curves = {
-                VARIANTS[variant].title: Curve(
-                    read.readings(results, task, variant, "accuracy"), *LINES[variant]
-                )
-                for variant in variants
-            }
-            draw_by_length(axes, curves, recipe.max_train_length, read.lengths(results), "accuracy")
-            axes.axhline(1 / recipe.task.classes, ls=":", color=COLOURS["grey"], lw=1.2)
-            axes.set_ylim(0, 1.02)
-            axes.set_title(TITLES[task].capitalize(), pad=20)
-            axes.set_xlabel("number of items")
-        panels[-1].set_ylabel("accuracy" if len(panels) == 1 else "")
-        panels[0].legend(loc="lower left")
-        return figure
+    figure = new_figure(5.2 * len(tasks) + 1.4, 4.2)
+    panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
+    for axes, task in zip(panels, tasks, strict=True):
+        curves = {
+            VARIANTS[variant].title: Curve(
+                read.readings(results, task, variant, "accuracy"), *LINES[variant]
+            )
+            for variant in variants
+        }
+        draw_by_length(axes, curves, recipe.max_train_length, read.lengths(results), "accuracy")
+        axes.axhline(1 / recipe.task.classes, ls=":", color=COLOURS["grey"], lw=1.2)
+        axes.set_ylim(0, 1.02)
+        axes.set_title(TITLES[task].capitalize(), pad=20)
+        axes.set_xlabel("number of items")
+    panels[-1].set_ylabel("accuracy" if len(panels) == 1 else "")
+    panels[0].legend(loc="lower left")
+    return figure

@@ -1,6 +1,6 @@
 """Claim: LayerNorm's learned scale and shift matter."""
 
-from lengthwise.claims import Claim, Experiment, Finding, Results, estimate
+from lengthwise.claims import Claim, Experiment, Finding, Results
 from lengthwise.papers.vanishing_variance import ARXIV
 from lengthwise.papers.vanishing_variance.retrieval import plan as runs
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
@@ -10,17 +10,14 @@ from lengthwise.papers.vanishing_variance.retrieval import section as shown
 def evidence(results: Results) -> list[Finding]:
     """LayerNorm against standardization, where the baseline breaks and at four times that."""
     return [
-        Finding(
+        read.gain(
             f"accuracy by which LayerNorm is above standardization on {runs.TITLES[task]} at "
             f"{length} items",
-            estimate(
-                read.differences(results, task, runs.NORM, runs.STANDARDIZATION, "accuracy", length)
-            ),
-            read.SMALLEST_GAIN,
+            results, task, runs.NORM, length, runs.STANDARDIZATION,
         )
         for task in runs.TASKS
         for length in read.breaking_lengths(results, task)
-    ]
+    ]  # fmt: skip
 
 
 STANDARDIZATION_HELPS_LESS = Claim(

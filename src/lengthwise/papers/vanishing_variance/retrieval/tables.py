@@ -1,6 +1,6 @@
 """The tables of accuracy: does a norm after attention help beyond the training length?"""
 
-from lengthwise.claims import Claim, Experiment, Finding, Results, estimate
+from lengthwise.claims import Claim, Experiment, Finding, Results
 from lengthwise.papers.vanishing_variance import ARXIV
 from lengthwise.papers.vanishing_variance.retrieval import plan as runs
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
@@ -10,16 +10,14 @@ from lengthwise.papers.vanishing_variance.retrieval import section as shown
 def evidence(results: Results, task: str) -> list[Finding]:
     """The gain where the baseline breaks and at four times that length."""
     return [
-        Finding(
+        read.gain(
             f"accuracy gained over the baseline by {runs.VARIANTS[variant].title} at {length} "
             "items",
-            estimate(read.differences(results, task, variant, runs.BASELINE, "accuracy", length)),
-            read.SMALLEST_GAIN,
-            decides=variant == runs.NORM,
+            results, task, variant, length, decides=variant == runs.NORM,
         )
         for variant in (runs.NORM, runs.STANDARDIZATION)
         for length in read.breaking_lengths(results, task)
-    ]
+    ]  # fmt: skip
 
 
 def _claim(task: str, place: int) -> Claim:

@@ -4,16 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lengthwise.claims import (
-    Claim,
-    Experiment,
-    Finding,
-    PlannedRun,
-    Results,
-    Scale,
-    Table,
-    estimate,
-)
+from lengthwise.claims import Claim, Experiment, Finding, PlannedRun, Results, Scale, Table
 from lengthwise.papers.vanishing_variance import ARXIV
 from lengthwise.papers.vanishing_variance.retrieval import plan as runs
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
@@ -77,32 +68,27 @@ def planned(scale: Scale) -> dict[str, PlannedRun]:
 def evidence(results: Results) -> list[Finding]:
     """The gain where the baseline of the same cell breaks."""
     return [
-        Finding(
+        read.gain(
             f"accuracy gained by LayerNorm at {length} items, {runs.TITLES[task]}, {setting.words}",
-            estimate(read.differences(results, cell, runs.NORM, runs.BASELINE, "accuracy", length)),
-            read.SMALLEST_GAIN,
+            results, cell, runs.NORM, length,
         )
         for cell, (task, setting) in CELLS.items()
         for length in read.breaking_lengths(results, cell)[:1]
-    ]
+    ]  # fmt: skip
 
 
 def tables(results: Results) -> list[Table]:
     """The map: a row per cell."""
-    trained = results.recipe.max_train_length
+    trained, baseline = results.recipe.max_train_length, runs.BASELINE
     rows = []
     for cell, (task, setting) in CELLS.items():
         length = read.breaking_lengths(results, cell)[0]
-        gains = read.differences(results, cell, runs.NORM, runs.BASELINE, "accuracy", length)
+        gains = read.differences(results, cell, runs.NORM, length)
         accuracies = (
             shown.mean_and_deviation(
                 list(read.at_length(results, cell, variant, "accuracy", at).values())
             )
-            for variant, at in (
-                (runs.BASELINE, trained),
-                (runs.BASELINE, length),
-                (runs.NORM, length),
-            )
+            for variant, at in ((baseline, trained), (baseline, length), (runs.NORM, length))
         )
         words = f"{runs.TITLES[task]}: {setting.words}"
         rows.append([words, *accuracies, str(length), shown.gain(gains)])

@@ -3,7 +3,7 @@
 import numpy as np
 import polars
 
-from lengthwise.claims import Claim, Drawing, Estimate, Finding, Results
+from lengthwise.claims import Claim, Estimate, Finding, Results, drawing
 from lengthwise.claims.readings import (
     DEFAULT_BEMA,
     SMALLEST_FACTOR,
@@ -15,7 +15,7 @@ from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.othello import readings as read
 from lengthwise.papers.whats_missing.othello.plan import DECAYED, OFFSET, VARIANTS
 from lengthwise.papers.whats_missing.othello.section import OTHELLO
-from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, new_panels
 
 QUANTILES = (0.2, 0.5, 1.0)
 """Top portions of models that are drawn. Ours."""
@@ -112,31 +112,36 @@ def _kinds(table: polars.DataFrame) -> dict[str, str]:
     return {"raw": "raw"} | {name: best_average(means, name) for name in ("EMA", "BEMA")}
 
 
+@drawing(
+    "figure-3",
+    "Figure 3: mean TVD of the top portions of models by gap, ranked anew at each gap, "
+    "with raw weights and with averages of them (powers that are best beyond the training "
+    "length), with 95 % bootstrap bands over seeds.",
+    "Mean TVD of top portions of models by gap: raw weights, EMA and BEMA",
+)
 def figure(results: Results) -> Figure:
     """A panel per top portion, a line per kind of weights."""
     table = read.readings(results)
     kinds, drawn = _kinds(table), _drawn(table)
     gaps = drawn["gap"].unique().sort().to_list()
-    with house_style():
-        figure = new_figure(3.6 * len(QUANTILES) + 0.8, 4.0)
-        panels = figure.subplots(1, len(QUANTILES), sharey=True)
-        for axes, portion in zip(panels, QUANTILES, strict=True):
-            for name, (colour, marker) in LINES.items():
-                values = _by_seed(read.of_kind(drawn, kinds[name]))
-                means = [top_means(_models(values[own]), portion) for own in _draws(len(values))]
-                axes.plot(
-                    gaps, top_means(_models(values), portion), color=COLOURS[colour],
-                    marker=marker, markersize=4, label=kinds[name],
-                )  # fmt: skip
-                low, high = np.quantile(means, MIDDLE, axis=0)
-                axes.fill_between(gaps, low, high, color=COLOURS[colour], alpha=0.15, lw=0)
-            models = len(_models(values))
-            top = f"top {portion:.0%}: {max(1, round(portion * models))} of {models} models"
-            axes.set_title(f"all {models} models" if portion == 1 else top)
-            axes.set_xlabel("gap (moves beyond the training length)")
-        panels[0].set_ylabel("mean TVD")
-        panels[0].legend(loc="upper left")
-        return figure
+    figure, panels = new_panels(3.6 * len(QUANTILES) + 0.8, 4.0, 1, len(QUANTILES), sharey=True)
+    for axes, portion in zip(panels, QUANTILES, strict=True):
+        for name, (colour, marker) in LINES.items():
+            values = _by_seed(read.of_kind(drawn, kinds[name]))
+            means = [top_means(_models(values[own]), portion) for own in _draws(len(values))]
+            axes.plot(
+                gaps, top_means(_models(values), portion), color=COLOURS[colour],
+                marker=marker, markersize=4, label=kinds[name],
+            )  # fmt: skip
+            low, high = np.quantile(means, MIDDLE, axis=0)
+            axes.fill_between(gaps, low, high, color=COLOURS[colour], alpha=0.15, lw=0)
+        models = len(_models(values))
+        top = f"top {portion:.0%}: {max(1, round(portion * models))} of {models} models"
+        axes.set_title(f"all {models} models" if portion == 1 else top)
+        axes.set_xlabel("gap (moves beyond the training length)")
+    panels[0].set_ylabel("mean TVD")
+    panels[0].legend(loc="upper left")
+    return figure
 
 
 FIGURE_3 = Claim(
@@ -145,15 +150,6 @@ FIGURE_3 = Claim(
     source=f"{V1}, figure 3",
     experiment=OTHELLO,
     evidence=evidence,
-    drawings=(
-        Drawing(
-            "figure-3",
-            figure,
-            "Figure 3: mean TVD of the top portions of models by gap, ranked anew at each gap, "
-            "with raw weights and with averages of them (powers that are best beyond the training "
-            "length), with 95 % bootstrap bands over seeds.",
-            "Mean TVD of top portions of models by gap: raw weights, EMA and BEMA",
-        ),
-    ),
+    drawings=(figure,),
     place=160,
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import polars
 
-from lengthwise.claims import Claim, Drawing, Finding, Results
+from lengthwise.claims import Claim, Finding, Results, drawing
 from lengthwise.claims.readings import (
     DEFAULT_BEMA,
     SMALLEST_FACTOR,
@@ -16,7 +16,7 @@ from lengthwise.papers.whats_missing.othello import readings as read
 from lengthwise.papers.whats_missing.othello.plan import BIAS_POWERS, EMA_POWERS
 from lengthwise.papers.whats_missing.othello.section import OTHELLO
 from lengthwise.report.powers import draw_powers, grid_of_powers
-from lengthwise.report.style import Figure, house_style, new_figure
+from lengthwise.report.style import Figure, new_figure
 
 
 def evidence(results: Results) -> list[Finding]:
@@ -52,21 +52,28 @@ def evidence(results: Results) -> list[Finding]:
     return findings
 
 
+@drawing(
+    "figure-4",
+    "Figure 4: TVD for every pair of EMA power and bias power, all out of the same runs "
+    "(geometric means over seeds and rates of embedding dropout). Blue-violet is lower "
+    "than with raw weights, orange higher; a small bias power corrects much, the column "
+    "EMA not at all.",
+    "Heat maps of TVD by EMA power and bias power, within and beyond the training length",
+)
 def figure(results: Results) -> Figure:
     """Two heat maps of geometric means: within the training length, and beyond it."""
     table = read.of_variants(read.readings(results))
-    with house_style():
-        figure = new_figure(11.0, 3.4)
-        for axes, gaps in zip(figure.subplots(1, 2), (read.WITHIN, read.BEYOND), strict=True):
-            means = read.over(table, gaps)
+    figure = new_figure(11.0, 3.4)
+    for axes, gaps in zip(figure.subplots(1, 2), (read.WITHIN, read.BEYOND), strict=True):
+        means = read.over(table, gaps)
 
-            def mean(kind: str, means: polars.DataFrame = means) -> float:
-                return float(np.exp(np.log(read.of_kind(means, kind)["value"].to_numpy()).mean()))
+        def mean(kind: str, means: polars.DataFrame = means) -> float:
+            return float(np.exp(np.log(read.of_kind(means, kind)["value"].to_numpy()).mean()))
 
-            raw, grid = mean("raw"), grid_of_powers(mean, EMA_POWERS, BIAS_POWERS)
-            draw_powers(axes, grid, raw / grid, EMA_POWERS, BIAS_POWERS)
-            axes.set_title(f"{gaps.words.capitalize()}: raw weights {raw:.3f}")
-        return figure
+        raw, grid = mean("raw"), grid_of_powers(mean, EMA_POWERS, BIAS_POWERS)
+        draw_powers(axes, grid, raw / grid, EMA_POWERS, BIAS_POWERS)
+        axes.set_title(f"{gaps.words.capitalize()}: raw weights {raw:.3f}")
+    return figure
 
 
 FIGURE_4 = Claim(
@@ -75,16 +82,6 @@ FIGURE_4 = Claim(
     source=f"{V1}, figure 4; that BEMA beats plain EMA is our reading of it",
     experiment=OTHELLO,
     evidence=evidence,
-    drawings=(
-        Drawing(
-            "figure-4",
-            figure,
-            "Figure 4: TVD for every pair of EMA power and bias power, all out of the same runs "
-            "(geometric means over seeds and rates of embedding dropout). Blue-violet is lower "
-            "than with raw weights, orange higher; a small bias power corrects much, the column "
-            "EMA not at all.",
-            "Heat maps of TVD by EMA power and bias power, within and beyond the training length",
-        ),
-    ),
+    drawings=(figure,),
     place=170,
 )

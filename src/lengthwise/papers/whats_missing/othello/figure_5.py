@@ -2,13 +2,13 @@
 
 import polars
 
-from lengthwise.claims import Claim, Drawing, Finding, Results
+from lengthwise.claims import Claim, Finding, Results, drawing
 from lengthwise.claims.readings import SMALLEST_FACTOR, best_average
 from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.othello import readings as read
 from lengthwise.papers.whats_missing.othello.plan import DROPOUTS, PLAIN
 from lengthwise.papers.whats_missing.othello.section import OTHELLO
-from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, new_panels
 
 SHADES = ("grey", "green", "purple")
 MARKERS = "o^s"
@@ -45,27 +45,31 @@ def _of_rate(means: polars.DataFrame, rate: float) -> polars.DataFrame:
     return own.with_columns(variant=polars.lit("dropout"))
 
 
+@drawing(
+    "figure-5",
+    "Figure 5: TVD against the gap with raw weights, coloured by embedding dropout. Thin "
+    "lines are models, thick ones means over seeds.",
+    "TVD by gap without BEMA, for three rates of embedding dropout",
+)
 def figure(results: Results) -> Figure:
     """Every model a thin line, the mean of each rate a thick one."""
     table = read.of_kind(read.readings(results), "raw").filter(polars.col("gap") >= 1)
-    with house_style():
-        figure = new_figure(7.6, 4.4)
-        axes = figure.subplots()
-        for (variant, words), shade, marker in zip(PLAIN.items(), SHADES, MARKERS, strict=True):
-            own = read.of_variants(table, [variant])
-            for _, model in own.group_by("seed", maintain_order=True):
-                axes.plot(
-                    model["gap"], model["value"], color=COLOURS[shade], alpha=0.35, lw=0.9
-                )  # fmt: skip
-            means = own.group_by("gap").agg(polars.col("value").mean()).sort("gap")
+    figure, axes = new_panels(7.6, 4.4)
+    for (variant, words), shade, marker in zip(PLAIN.items(), SHADES, MARKERS, strict=True):
+        own = read.of_variants(table, [variant])
+        for _, model in own.group_by("seed", maintain_order=True):
             axes.plot(
-                means["gap"], means["value"], color=COLOURS[shade], marker=marker, markersize=5,
-                label=words.title,
+                model["gap"], model["value"], color=COLOURS[shade], alpha=0.35, lw=0.9
             )  # fmt: skip
-        axes.set(xlabel="gap (moves beyond the training length)", ylabel="TVD from the legal moves")
-        axes.set_title("Without averaging")
-        axes.legend(loc="upper left")
-        return figure
+        means = own.group_by("gap").agg(polars.col("value").mean()).sort("gap")
+        axes.plot(
+            means["gap"], means["value"], color=COLOURS[shade], marker=marker, markersize=5,
+            label=words.title,
+        )  # fmt: skip
+    axes.set(xlabel="gap (moves beyond the training length)", ylabel="TVD from the legal moves")
+    axes.set_title("Without averaging")
+    axes.legend(loc="upper left")
+    return figure
 
 
 FIGURE_5 = Claim(
@@ -74,14 +78,6 @@ FIGURE_5 = Claim(
     source=f"{V1}, figure 5",
     experiment=OTHELLO,
     evidence=evidence,
-    drawings=(
-        Drawing(
-            "figure-5",
-            figure,
-            "Figure 5: TVD against the gap with raw weights, coloured by embedding dropout. Thin "
-            "lines are models, thick ones means over seeds.",
-            "TVD by gap without BEMA, for three rates of embedding dropout",
-        ),
-    ),
+    drawings=(figure,),
     place=180,
 )

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 import polars
 
-from lengthwise.claims import Drawing, Experiment, Results, Section, Table
+from lengthwise.claims import Experiment, Results, Section, Table, drawing
 from lengthwise.claims.readings import DEFAULT_BEMA, SMALLEST_FACTOR, best_average, diverged
 from lengthwise.measures.distribution import MEASURES
 from lengthwise.models import GPTModel
 from lengthwise.papers.whats_missing.othello import readings as read
 from lengthwise.papers.whats_missing.othello.plan import DECAYED, OFFSET, PLAIN, VARIANTS, plan
 from lengthwise.report.lengths import Curve, draw_by_length
-from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, new_panels
 from lengthwise.tasks import Othello
 
 HARDLY_TRAINED = (
@@ -22,37 +22,41 @@ HARDLY_TRAINED = (
 )
 
 
+@drawing(
+    "by-moves",
+    "TVD by number of moves seen, mean over seeds with 95 % bands, for four ways of "
+    "training: raw weights, and BEMA with the powers that are best there.",
+    "TVD by number of moves, raw and BEMA, in four panels",
+)
 def figure_by_moves(results: Results) -> Figure:
     """TVD by number of moves, raw and with the BEMA that is best, in a panel per variant."""
     table = read.readings(results)
     recipe = results.recipe
     guesses = read.guess(results)
     variants = [*list(PLAIN)[:2], DECAYED, OFFSET]
-    with house_style():
-        figure = new_figure(10.4, 6.6)
-        panels = figure.subplots(2, 2, sharex=True, sharey=True)
-        for axes, variant in zip(panels.flat, variants, strict=True):
-            own = read.of_variants(table, [variant])
-            kind = best_average(read.over(own), "BEMA")
-            curves = {
-                "raw weights": Curve(read.of_kind(own, "raw"), COLOURS["orange"], "-", "o"),
-                f"{kind} (best here)": Curve(read.of_kind(own, kind), COLOURS["blue"], "-", "s"),
-            }
-            lengths = sorted(own["length"].unique())
-            draw_by_length(axes, curves, recipe.max_train_length, lengths, "")
-            axes.plot(
-                list(guesses), list(guesses.values()), ":", color=COLOURS["grey"], lw=1.4,
-                label="a guess among empty squares",
-            )  # fmt: skip
-            axes.set_ylim(0, 1)
-            axes.set_xlabel("")
-            axes.set_title(VARIANTS[variant].title, pad=18)
-            axes.legend(loc="upper center", fontsize=8)
-        for axes in panels[:, 0]:
-            axes.set_ylabel("TVD from the legal moves")
-        for axes in panels[-1]:
-            axes.set_xlabel("moves seen")
-        return figure
+    figure, panels = new_panels(10.4, 6.6, 2, 2, sharex=True, sharey=True)
+    for axes, variant in zip(panels.flat, variants, strict=True):
+        own = read.of_variants(table, [variant])
+        kind = best_average(read.over(own), "BEMA")
+        curves = {
+            "raw weights": Curve(read.of_kind(own, "raw"), COLOURS["orange"], "-", "o"),
+            f"{kind} (best here)": Curve(read.of_kind(own, kind), COLOURS["blue"], "-", "s"),
+        }
+        lengths = sorted(own["length"].unique())
+        draw_by_length(axes, curves, recipe.max_train_length, lengths, "")
+        axes.plot(
+            list(guesses), list(guesses.values()), ":", color=COLOURS["grey"], lw=1.4,
+            label="a guess among empty squares",
+        )  # fmt: skip
+        axes.set_ylim(0, 1)
+        axes.set_xlabel("")
+        axes.set_title(VARIANTS[variant].title, pad=18)
+        axes.legend(loc="upper center", fontsize=8)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("TVD from the legal moves")
+    for axes in panels[-1]:
+        axes.set_xlabel("moves seen")
+    return figure
 
 
 def table_by_gap(results: Results) -> Table:
@@ -134,15 +138,7 @@ def section(results: Results) -> Section:
             "are equally likely. The gap is how many moves longer the input is than any of "
             "training."
         ),
-        pictures=[
-            Drawing(
-                "by-moves",
-                figure_by_moves,
-                "TVD by number of moves seen, mean over seeds with 95 % bands, for four ways of "
-                "training: raw weights, and BEMA with the powers that are best there.",
-                "TVD by number of moves, raw and BEMA, in four panels",
-            ).picture(results)
-        ],
+        pictures=[figure_by_moves.picture(results)],
         tables=[table_by_gap(results), *measures(results)],
         notes=[
             "That OthelloGPT is trained on random games and tested on longer ones, TVD, BEMA and "

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import polars
 
-from lengthwise.claims import Drawing, Experiment, Results, Section
+from lengthwise.claims import Experiment, Results, Section, drawing
 from lengthwise.claims.readings import BIAS_POWERS, DEFAULT_BEMA, EMA_POWERS, diverged
 from lengthwise.papers.whats_missing.remedies import readings
 from lengthwise.papers.whats_missing.remedies.plan import plan
 from lengthwise.report.lengths import Curve, draw_by_length
 from lengthwise.report.powers import draw_powers, grid_of_powers
-from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, new_figure, new_panels
 
 LINES = {
     "baseline": ("baseline", "raw", COLOURS["orange"], "-", "o"),
@@ -38,6 +38,14 @@ def section(results: Results) -> Section:
     )
 
 
+@drawing(
+    "remedies",
+    "Total variation distance between the model's answer and the exact one (0 is perfect), "
+    "mean over seeds with 95 % bands. Dashed: what the 2/s law leaves of the baseline's "
+    "displacement at the training length, if all seen tokens shared it equally: "
+    "s / (s + (v - s) exp(2C/s)).",
+    "TVD against input length for baseline, BEMA, norm, and norm with BEMA",
+)
 def figure_remedies(results: Results) -> Figure:
     """TVD against length: baseline, BEMA, norm and both, with the 2/s theory."""
     recipe = results.recipe
@@ -46,18 +54,16 @@ def figure_remedies(results: Results) -> Figure:
         label: Curve(readings.curves(results, run, "tvd", kind), colour, dashes, marker)
         for label, (run, kind, colour, dashes, marker) in LINES.items()
     }
-    with house_style():
-        figure = new_figure(8.2, 4.8)
-        axes = figure.subplots()
-        draw_by_length(axes, curves, recipe.max_train_length, lengths, "TVD from the exact answer")
-        axes.plot(
-            lengths, theory(results), "--", color=COLOURS["grey"], lw=1.5,
-            label="2/s theory for the baseline",
-        )  # fmt: skip
-        axes.set_ylim(0, 1)
-        axes.set_title("Answers beyond the training length", pad=20)
-        axes.legend(loc="upper left")
-        return figure
+    figure, axes = new_panels(8.2, 4.8)
+    draw_by_length(axes, curves, recipe.max_train_length, lengths, "TVD from the exact answer")
+    axes.plot(
+        lengths, theory(results), "--", color=COLOURS["grey"], lw=1.5,
+        label="2/s theory for the baseline",
+    )  # fmt: skip
+    axes.set_ylim(0, 1)
+    axes.set_title("Answers beyond the training length", pad=20)
+    axes.legend(loc="upper left")
+    return figure
 
 
 def theory(results: Results) -> list[float]:
@@ -75,6 +81,12 @@ def _strength(results: Results) -> float:
     return float(np.mean(at_length["value"].to_numpy())) * length
 
 
+@drawing(
+    "displacement",
+    "How far the logits of seen tokens lie below those of unseen ones. Without a norm the fall "
+    "is the theorem's 2C/s, a straight line here.",
+    "Displacement against input length on logarithmic axes",
+)
 def figure_displacement(results: Results) -> Figure:
     """Displacement against length, with and without the norm, and the 2C/s line."""
     recipe = results.recipe
@@ -86,68 +98,47 @@ def figure_displacement(results: Results) -> Figure:
     }
     from matplotlib.ticker import LogLocator
 
-    with house_style():
-        figure = new_figure(8.2, 4.0)
-        axes = figure.subplots()
-        draw_by_length(axes, curves, recipe.max_train_length, lengths, "displacement (logits)")
-        anchor = _strength(results)
-        axes.plot(
-            lengths, [anchor / s for s in lengths], "--", color=COLOURS["grey"], lw=1.5,
-            label="2C/s through the baseline at the training length",
-        )  # fmt: skip
-        axes.set(xscale="log", yscale="log")
-        shown = [s for s in (1, 2, 3, 4, 6, 8, 10, 12, 15, 20, 30, 40, 60) if s in lengths]
-        axes.set_xticks(shown, labels=[str(s) for s in shown])
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.minorticks_off()
-        axes.set_title("Why: the displacement shrinks", pad=20)
-        axes.legend(loc="lower left")
-        return figure
+    figure, axes = new_panels(8.2, 4.0)
+    draw_by_length(axes, curves, recipe.max_train_length, lengths, "displacement (logits)")
+    anchor = _strength(results)
+    axes.plot(
+        lengths, [anchor / s for s in lengths], "--", color=COLOURS["grey"], lw=1.5,
+        label="2C/s through the baseline at the training length",
+    )  # fmt: skip
+    axes.set(xscale="log", yscale="log")
+    shown = [s for s in (1, 2, 3, 4, 6, 8, 10, 12, 15, 20, 30, 40, 60) if s in lengths]
+    axes.set_xticks(shown, labels=[str(s) for s in shown])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+    axes.set_title("Why: the displacement shrinks", pad=20)
+    axes.legend(loc="lower left")
+    return figure
 
 
+@drawing(
+    "powers",
+    "Mean TVD beyond the training length for every pair of powers, all read out of the same "
+    "runs. 'EMA' is the average without bias correction.",
+    "Heat maps of TVD by EMA power and bias power",
+)
 def figure_powers(results: Results) -> Figure:
     """Mean TVD beyond the training length for the whole grid of powers."""
-    with house_style():
-        figure = new_figure(8.2, 3.2)
-        for axes, run, title in zip(
-            figure.subplots(1, 2), results.plan, ("Baseline", "Norm after attention"), strict=True
-        ):
+    figure = new_figure(8.2, 3.2)
+    for axes, run, title in zip(
+        figure.subplots(1, 2), results.plan, ("Baseline", "Norm after attention"), strict=True
+    ):
 
-            def mean(kind: str, run: str = run) -> float:
-                return float(np.mean(list(readings.beyond(results, run, kind).values())))
+        def mean(kind: str, run: str = run) -> float:
+            return float(np.mean(list(readings.beyond(results, run, kind).values())))
 
-            raw, grid = mean("raw"), grid_of_powers(mean, EMA_POWERS, BIAS_POWERS)
-            draw_powers(axes, grid, raw / grid, EMA_POWERS, BIAS_POWERS)
-            axes.set_title(f"{title}: raw weights {raw:.3f}")
-        return figure
+        raw, grid = mean("raw"), grid_of_powers(mean, EMA_POWERS, BIAS_POWERS)
+        draw_powers(axes, grid, raw / grid, EMA_POWERS, BIAS_POWERS)
+        axes.set_title(f"{title}: raw weights {raw:.3f}")
+    return figure
 
 
-DRAWINGS = [
-    Drawing(
-        "remedies",
-        figure_remedies,
-        "Total variation distance between the model's answer and the exact one (0 is perfect), "
-        "mean over seeds with 95 % bands. Dashed: what the 2/s law leaves of the baseline's "
-        "displacement at the training length, if all seen tokens shared it equally: "
-        "s / (s + (v - s) exp(2C/s)).",
-        "TVD against input length for baseline, BEMA, norm, and norm with BEMA",
-    ),
-    Drawing(
-        "displacement",
-        figure_displacement,
-        "How far the logits of seen tokens lie below those of unseen ones. Without a norm the fall "
-        "is the theorem's 2C/s, a straight line here.",
-        "Displacement against input length on logarithmic axes",
-    ),
-    Drawing(
-        "powers",
-        figure_powers,
-        "Mean TVD beyond the training length for every pair of powers, all read out of the same "
-        "runs. 'EMA' is the average without bias correction.",
-        "Heat maps of TVD by EMA power and bias power",
-    ),
-]
+DRAWINGS = [figure_remedies, figure_displacement, figure_powers]
 
 
 def _notes(results: Results) -> list[str]:

@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lengthwise.claims import Claim, Drawing, Finding, Results, estimate, once
+from lengthwise.claims import Claim, Finding, Results, drawing, estimate, once
 from lengthwise.claims.readings import BIAS_POWER, EMA_POWER, SMALLEST_FACTOR, paired_ratio
 from lengthwise.papers.whats_missing import ARXIV
 from lengthwise.papers.whats_missing.remedies import readings
 from lengthwise.papers.whats_missing.remedies.section import REMEDIES
-from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, new_panels
 from lengthwise.runs import RunFolder
 from lengthwise.runs.models import load_trainer, trained_model
 from lengthwise.theory import certify, fit_structure, read_tables
@@ -105,33 +105,38 @@ def anatomies(results: Results, kind: str) -> dict[int, Anatomy]:
     return found
 
 
+@drawing(
+    "training",
+    "Left: the smallest distance of a legal logit to that of an input token over all "
+    "inputs of a length. Right: every trained model by how far it is from constant "
+    "attention and from the form of the structure lemma.",
+    "Worst margins by length, and distances of trained models from the theorem",
+)
 def figure_training(results: Results) -> Figure:
     """Worst margins by length of every trained model, and how near they are to the theorem."""
     recipe = results.recipe
     lengths = recipe.task.lengths
-    with house_style():
-        figure = new_figure(9.6, 4.0)
-        left, right = figure.subplots(1, 2)
-        for kind, (_, _, _, colour, marker) in KINDS.items():
-            found = anatomies(results, kind).values()
-            right.plot(
-                [one.attention for one in found], [one.unexplained for one in found], marker,
-                color=colour, markersize=5, label=kind,
-            )  # fmt: skip
-            means = [math.fsum(one.margins[s] for one in found) / len(found) for s in lengths]
-            left.plot(lengths, means, color=colour, marker=marker, markersize=4.5, label=kind)
-        left.set_yscale("log")
-        left.set_yticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])
-        left.minorticks_off()
-        left.set(title="Worst margin over all inputs, mean over seeds", xlabel="input length")
-        left.set_ylabel("logits")
-        left.legend(loc="upper right")
-        right.set_xlim(left=0)
-        right.set_ylim(bottom=0)
-        right.set_title("How near to the theorem's models: (0, 0)")
-        right.set_xlabel("attention: distance from constant")
-        right.set_ylabel("B and D: part without the lemma's form")
-        return figure
+    figure, (left, right) = new_panels(9.6, 4.0, 1, 2)
+    for kind, (_, _, _, colour, marker) in KINDS.items():
+        found = anatomies(results, kind).values()
+        right.plot(
+            [one.attention for one in found], [one.unexplained for one in found], marker,
+            color=colour, markersize=5, label=kind,
+        )  # fmt: skip
+        means = [math.fsum(one.margins[s] for one in found) / len(found) for s in lengths]
+        left.plot(lengths, means, color=colour, marker=marker, markersize=4.5, label=kind)
+    left.set_yscale("log")
+    left.set_yticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])
+    left.minorticks_off()
+    left.set(title="Worst margin over all inputs, mean over seeds", xlabel="input length")
+    left.set_ylabel("logits")
+    left.legend(loc="upper right")
+    right.set_xlim(left=0)
+    right.set_ylim(bottom=0)
+    right.set_title("How near to the theorem's models: (0, 0)")
+    right.set_xlabel("attention: distance from constant")
+    right.set_ylabel("B and D: part without the lemma's form")
+    return figure
 
 
 WHAT_TRAINING_FINDS = Claim(
@@ -143,15 +148,6 @@ WHAT_TRAINING_FINDS = Claim(
     source=f"Ours: a question that {ARXIV}, Theorem 4.2, raises",
     experiment=REMEDIES,
     evidence=evidence,
-    drawings=(
-        Drawing(
-            "training",
-            figure_training,
-            "Left: the smallest distance of a legal logit to that of an input token over all "
-            "inputs of a length. Right: every trained model by how far it is from constant "
-            "attention and from the form of the structure lemma.",
-            "Worst margins by length, and distances of trained models from the theorem",
-        ),
-    ),
+    drawings=(figure_training,),
     place=70,
 )

@@ -2,11 +2,11 @@
 
 import polars
 
-from lengthwise.claims import Drawing, Finding, Results
+from lengthwise.claims import Finding, Results, drawing
 from lengthwise.claims.readings import SMALLEST_FACTOR
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.report.powers import draw_powers, grid_of_powers
-from lengthwise.report.style import Figure, house_style, new_figure
+from lengthwise.report.style import Figure, new_figure
 
 CHOSEN = "powers chosen on half of the pairs, read on the others"
 
@@ -28,30 +28,26 @@ def gain_within(effect: str, table: polars.DataFrame, kind: str) -> Finding:
     return Finding(effect, readings.within_trials(table, kind), SMALLEST_FACTOR, decides=False)
 
 
-def figure(results: Results) -> Figure:
-    """How many times lower TVD is for every pair of powers, by part of the search."""
-    table = readings.trials(results)
-    powers = readings.part(table, weights="bema")
-    emas, biases = (sorted(powers[name].unique()) for name in ("ema_power", "bias_power"))
-    with house_style():
-        figure = new_figure(9.8, 5.4)
-        for axes, (words, values) in zip(figure.subplots(2, 2).ravel(), PARTS.items(), strict=True):
-            own = readings.part(table, **values)
-
-            def gain(kind: str, own: polars.DataFrame = own) -> float:
-                return readings.within_trials(own, kind).mean
-
-            grid = grid_of_powers(gain, emas, biases)
-            draw_powers(axes, grid, grid, emas, biases, reach=REACH, digits=2)
-            axes.set_title(words[0].upper() + words[1:])
-        return figure
-
-
-ALL_POWERS = Drawing(
+@drawing(
     "averaging",
-    figure,
     "How many times lower TVD beyond the training length is with an average than with the last "
     "weights, mean over trials, for every pair of powers (above 1 the average helps). 'EMA' is the "
     "average without bias correction.",
     "Heat maps of the gain from averaging by powers, norm and learning rate schedule",
 )
+def all_powers(results: Results) -> Figure:
+    """How many times lower TVD is for every pair of powers, by part of the search."""
+    table = readings.trials(results)
+    powers = readings.part(table, weights="bema")
+    emas, biases = (sorted(powers[name].unique()) for name in ("ema_power", "bias_power"))
+    figure = new_figure(9.8, 5.4)
+    for axes, (words, values) in zip(figure.subplots(2, 2).ravel(), PARTS.items(), strict=True):
+        own = readings.part(table, **values)
+
+        def gain(kind: str, own: polars.DataFrame = own) -> float:
+            return readings.within_trials(own, kind).mean
+
+        grid = grid_of_powers(gain, emas, biases)
+        draw_powers(axes, grid, grid, emas, biases, reach=REACH, digits=2)
+        axes.set_title(words[0].upper() + words[1:])
+    return figure

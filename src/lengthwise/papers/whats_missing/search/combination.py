@@ -1,13 +1,13 @@
 """Claim: which combination of remedies is best; v2's against v1's, and all others shown."""
 
-from lengthwise.claims import Claim, Drawing, Finding, Results, TopPortion, once
+from lengthwise.claims import Claim, Finding, Results, TopPortion, drawing, once
 from lengthwise.claims.readings import SMALLEST_FACTOR
 from lengthwise.claims.statistics import TOP
 from lengthwise.papers.whats_missing import ARXIV
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.section import SEARCH
 from lengthwise.report.intervals import draw_intervals
-from lengthwise.report.style import Figure, house_style, new_figure
+from lengthwise.report.style import Figure, new_panels
 
 FIRST, SECOND = "dropout + BEMA", "norm + EMA"
 """The remedies of the paper's two versions."""
@@ -46,16 +46,21 @@ def evidence(results: Results) -> list[Finding]:
     ]
 
 
+@drawing(
+    "combination",
+    f"TVD of the top {TOP:.0%} of models of every combination of remedies, ranked within "
+    "each training length, which count equally, with 95 % bootstrap intervals over pairs. "
+    "Averages enter with the powers that suit each trial best.",
+    "TVD of the top portion per combination of norm, dropout and averaging",
+)
 def figure(results: Results) -> Figure:
     """TVD of the top portion of every family, with intervals."""
     effects = {family: top.estimate().exp() for family, top in tops(results).items()}
-    with house_style():
-        figure = new_figure(7.6, 4.4)
-        axes = figure.subplots()
-        draw_intervals(axes, effects, list(effects))
-        axes.set_xlabel("TVD beyond the training length (geometric mean)")
-        axes.set_title(f"The top {TOP:.0%} of every family")
-        return figure
+    figure, axes = new_panels(7.6, 4.4)
+    draw_intervals(axes, effects, list(effects))
+    axes.set_xlabel("TVD beyond the training length (geometric mean)")
+    axes.set_title(f"The top {TOP:.0%} of every family")
+    return figure
 
 
 SEARCH_COMBINATION = Claim(
@@ -67,15 +72,6 @@ SEARCH_COMBINATION = Claim(
     source=f"Ours: a question that {ARXIV} v1 and v2 raise together",
     experiment=SEARCH,
     evidence=evidence,
-    drawings=(
-        Drawing(
-            "combination",
-            figure,
-            f"TVD of the top {TOP:.0%} of models of every combination of remedies, ranked within "
-            "each training length, which count equally, with 95 % bootstrap intervals over pairs. "
-            "Averages enter with the powers that suit each trial best.",
-            "TVD of the top portion per combination of norm, dropout and averaging",
-        ),
-    ),
+    drawings=(figure,),
     place=150,
 )

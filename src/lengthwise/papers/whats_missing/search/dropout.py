@@ -2,13 +2,13 @@
 
 import polars
 
-from lengthwise.claims import Claim, Drawing, Estimate, Finding, Results, once
+from lengthwise.claims import Claim, Estimate, Finding, Results, drawing, once
 from lengthwise.claims.readings import DEFAULT_EMA, SMALLEST_FACTOR
 from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.section import SEARCH
 from lengthwise.report.intervals import draw_intervals
-from lengthwise.report.style import Figure, house_style, new_figure
+from lengthwise.report.style import Figure, new_panels
 
 SPLITS = {
     "gaps up to": "largest_gap",
@@ -110,22 +110,30 @@ def _thirds(column: str, bounds: tuple[float, float]) -> polars.Expr:
     return polars.when(value < low).then(polars.lit(f"below {low:g}")).otherwise(upper)
 
 
+@drawing(
+    "dropout",
+    "Twins that differ in one dropout alone: how many times lower TVD beyond the training "
+    "length is with it (95 % intervals over pairs, raw weights), over all pairs and over "
+    "parts of them. Green: dropout helps; orange: it harms; grey: neither by 5 % for sure. "
+    "Of so many parts one or two would stand out by chance alone.",
+    "Effects of dropout with intervals, by site and by part of the search",
+)
 def figure(results: Results) -> Figure:
     """The effect of dropout at every site, over all pairs and in every part of them."""
     table, looks = readings.trials(results), effects_of_parts(results)
     names = ["all pairs", *sorted({name for _, name in looks}, key=_order)]
-    with house_style():
-        figure = new_figure(9.6, 0.27 * len(names) + 1.3)
-        panels = figure.subplots(1, len(readings.SITES), sharey=True, sharex=True)
-        for axes, (site, words) in zip(panels, readings.SITES.items(), strict=True):
-            whole = {"all pairs": readings.factor_lower(readings.twins(table, site))}
-            effects = whole | {name: looks[site, name] for name in names if (site, name) in looks}
-            draw_intervals(axes, effects, names, SMALLEST_FACTOR)
-            axes.set_xticks([0.5, 0.7, 1, 1.4], labels=["0.5", "0.7", "1", "1.4"])
-            axes.minorticks_off()
-            axes.set_title(words)
-        panels[1].set_xlabel("TVD without / with dropout: right of 1, dropout helps")
-        return figure
+    figure, panels = new_panels(
+        9.6, 0.27 * len(names) + 1.3, 1, len(readings.SITES), sharey=True, sharex=True
+    )
+    for axes, (site, words) in zip(panels, readings.SITES.items(), strict=True):
+        whole = {"all pairs": readings.factor_lower(readings.twins(table, site))}
+        effects = whole | {name: looks[site, name] for name in names if (site, name) in looks}
+        draw_intervals(axes, effects, names, SMALLEST_FACTOR)
+        axes.set_xticks([0.5, 0.7, 1, 1.4], labels=["0.5", "0.7", "1", "1.4"])
+        axes.minorticks_off()
+        axes.set_title(words)
+    panels[1].set_xlabel("TVD without / with dropout: right of 1, dropout helps")
+    return figure
 
 
 def _order(part: str) -> tuple[int, int, float, str]:
@@ -147,16 +155,6 @@ SEARCH_DROPOUT = Claim(
     source=f"{V1}, attention dispersion",
     experiment=SEARCH,
     evidence=evidence,
-    drawings=(
-        Drawing(
-            "dropout",
-            figure,
-            "Twins that differ in one dropout alone: how many times lower TVD beyond the training "
-            "length is with it (95 % intervals over pairs, raw weights), over all pairs and over "
-            "parts of them. Green: dropout helps; orange: it harms; grey: neither by 5 % for sure. "
-            "Of so many parts one or two would stand out by chance alone.",
-            "Effects of dropout with intervals, by site and by part of the search",
-        ),
-    ),
+    drawings=(figure,),
     place=110,
 )

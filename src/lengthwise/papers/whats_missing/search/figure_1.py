@@ -2,11 +2,11 @@
 
 import polars
 
-from lengthwise.claims import Claim, Drawing, Finding, Results, Table, every
+from lengthwise.claims import Claim, Finding, Results, Table, drawing, every
 from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.section import SEARCH
-from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, new_panels
 
 LIMIT = 5e-4
 """The paper's bound on the ITR of its best models."""
@@ -62,6 +62,14 @@ def evidence(results: Results) -> list[Finding]:
     return findings
 
 
+@drawing(
+    "figure-1",
+    "Figure 1: the best model of every family, chosen by mean TVD beyond the training "
+    "length, with the illegal token rate of the same model in two readings. Colours are "
+    "the largest gap: longest test length minus training length; dashed: the paper's 5e-4; "
+    "points at 0 named no illegal token in the test inputs.",
+    "Dot plots of TVD and illegal token rate of the best model per family and gap",
+)
 def figure(results: Results) -> Figure:
     """TVD and ITR of the best model of every family, by gap."""
     best = best_of_families(results)
@@ -73,31 +81,28 @@ def figure(results: Results) -> Figure:
         "argmax_illegal_beyond": "ITR: most probable token",
         "illegal_mass_beyond": "ITR: all mass on illegal tokens",
     }
-    with house_style():
-        figure = new_figure(10.4, 4.9)
-        panels = figure.subplots(1, 3, sharey=True)
-        for axes, (column, title) in zip(panels, columns.items(), strict=True):
-            for gap, colour, marker in zip(
-                gaps, ("green", "blue", "orange", "purple", "grey"), "os^Dv", strict=False
-            ):
-                rows = readings.part(best, largest_gap=gap)
-                axes.plot(
-                    rows[column].clip(lower_bound=FLOOR),
-                    [names.index(family) for family in rows["family"]],
-                    marker, color=COLOURS[colour], markersize=6, label=f"gaps to {gap}",
-                )  # fmt: skip
-            axes.set(xscale="log", title=title)
-            if column != "tvd_beyond":
-                axes.axvline(LIMIT, color=COLOURS["grey"], ls="--", lw=1.2)
-                axes.set_xlim(FLOOR / 1.8, 1.2)
-                axes.set_xticks(
-                    [FLOOR, 1e-4, 1e-3, 1e-2, 1e-1, 1],
-                    labels=["0", "1e-4", "1e-3", "0.01", "0.1", "1"],
-                )
-        panels[0].set_yticks(range(len(names)), labels=names)
-        panels[0].set_ylim(-0.6, len(names) - 0.4)
-        panels[0].legend(loc="lower left", fontsize=8.5)
-        return figure
+    figure, panels = new_panels(10.4, 4.9, 1, 3, sharey=True)
+    for axes, (column, title) in zip(panels, columns.items(), strict=True):
+        for gap, colour, marker in zip(
+            gaps, ("green", "blue", "orange", "purple", "grey"), "os^Dv", strict=False
+        ):
+            rows = readings.part(best, largest_gap=gap)
+            axes.plot(
+                rows[column].clip(lower_bound=FLOOR),
+                [names.index(family) for family in rows["family"]],
+                marker, color=COLOURS[colour], markersize=6, label=f"gaps to {gap}",
+            )  # fmt: skip
+        axes.set(xscale="log", title=title)
+        if column != "tvd_beyond":
+            axes.axvline(LIMIT, color=COLOURS["grey"], ls="--", lw=1.2)
+            axes.set_xlim(FLOOR / 1.8, 1.2)
+            axes.set_xticks(
+                [FLOOR, 1e-4, 1e-3, 1e-2, 1e-1, 1], labels=["0", "1e-4", "1e-3", "0.01", "0.1", "1"]
+            )
+    panels[0].set_yticks(range(len(names)), labels=names)
+    panels[0].set_ylim(-0.6, len(names) - 0.4)
+    panels[0].legend(loc="lower left", fontsize=8.5)
+    return figure
 
 
 FIGURE_1 = Claim(
@@ -106,17 +111,7 @@ FIGURE_1 = Claim(
     source=f"{V1}, figure 1",
     experiment=SEARCH,
     evidence=evidence,
-    drawings=(
-        Drawing(
-            "figure-1",
-            figure,
-            "Figure 1: the best model of every family, chosen by mean TVD beyond the training "
-            "length, with the illegal token rate of the same model in two readings. Colours are "
-            "the largest gap: longest test length minus training length; dashed: the paper's 5e-4; "
-            "points at 0 named no illegal token in the test inputs.",
-            "Dot plots of TVD and illegal token rate of the best model per family and gap",
-        ),
-    ),
+    drawings=(figure,),
     tables=tables,
     place=90,
 )

@@ -2,12 +2,12 @@
 
 import polars
 
-from lengthwise.claims import Claim, Drawing, Estimate, Finding, Results, TopPortion
+from lengthwise.claims import Claim, Estimate, Finding, Results, TopPortion, drawing
 from lengthwise.claims.statistics import TOP
 from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.section import SEARCH
-from lengthwise.report.style import COLOURS, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Figure, new_panels
 
 PORTIONS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 """Top portions that are drawn. Ours."""
@@ -55,47 +55,58 @@ def _with_mean_rate(results: Results) -> polars.DataFrame:
     return best.with_columns(rate=polars.mean_horizontal(*readings.SITES))
 
 
+@drawing(
+    "figure-2",
+    "Figure 2: mean dropout rate of the top portions of models by TVD beyond the training "
+    "length (each model with the weights that suit it best), per site, largest gap and "
+    "extra dimensions, with 95 % bootstrap bands. If dropout helped, lines would rise to "
+    "the left, above the dashed mean over all models.",
+    "Mean dropout rate against the top portion of models, by site, gap and width",
+)
 def figure(results: Results) -> Figure:
     """One panel per site and gap, one line per number of extra dimensions."""
     table = _with_mean_rate(results)
     gaps, widths = (sorted(table[name].unique()) for name in CELLS)
-    with house_style():
-        figure = new_figure(3.0 * len(gaps) + 0.6, 7.4)
-        panels = figure.subplots(
-            len(readings.SITES), len(gaps), sharex=True, sharey=True, squeeze=False
-        )
-        for row, (site, words) in zip(panels, readings.SITES.items(), strict=True):
-            mean = float(table[site].mean() or 0.0)  # type: ignore[arg-type]
-            for axes, gap in zip(row, gaps, strict=True):
-                axes.axhline(mean, color=COLOURS["grey"], ls="--", lw=1.2, label="all models")
-                for width, colour, marker in zip(
-                    widths, ("green", "blue", "orange"), "os^", strict=False
-                ):
-                    cell = readings.part(table, largest_gap=gap, extra_width=width)
-                    tops = [
-                        TopPortion(cell, site, list(CELLS), portion).estimate()
-                        for portion in PORTIONS
-                    ]
-                    places = [100 * portion for portion in PORTIONS]
-                    axes.plot(
-                        places, [top.mean for top in tops], color=COLOURS[colour], marker=marker,
-                        markersize=4, lw=1.6, label=f"{width} extra",
-                    )  # fmt: skip
-                    axes.fill_between(
-                        places, [top.low for top in tops], [top.high for top in tops],
-                        color=COLOURS[colour], alpha=0.13, lw=0,
-                    )  # fmt: skip
-                axes.set_xscale("log")
-                axes.set_xticks([5, 10, 20, 50, 100], labels=["5", "10", "20", "50", "100"])
-                axes.minorticks_off()
-            row[0].set_ylabel(f"{words}\nmean rate")
-        for axes, gap in zip(panels[0], gaps, strict=True):
-            axes.set_title(f"gaps up to {gap}")
-        for axes in panels[-1]:
-            axes.set_xlabel("top portion of models (%)")
-        panels[0][0].set_ylim(bottom=0)
-        panels[0][-1].legend(loc="upper right", fontsize=8)
-        return figure
+    figure, panels = new_panels(
+        3.0 * len(gaps) + 0.6,
+        7.4,
+        len(readings.SITES),
+        len(gaps),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+    )
+    for row, (site, words) in zip(panels, readings.SITES.items(), strict=True):
+        mean = float(table[site].mean() or 0.0)  # type: ignore[arg-type]
+        for axes, gap in zip(row, gaps, strict=True):
+            axes.axhline(mean, color=COLOURS["grey"], ls="--", lw=1.2, label="all models")
+            for width, colour, marker in zip(
+                widths, ("green", "blue", "orange"), "os^", strict=False
+            ):
+                cell = readings.part(table, largest_gap=gap, extra_width=width)
+                tops = [
+                    TopPortion(cell, site, list(CELLS), portion).estimate() for portion in PORTIONS
+                ]
+                places = [100 * portion for portion in PORTIONS]
+                axes.plot(
+                    places, [top.mean for top in tops], color=COLOURS[colour], marker=marker,
+                    markersize=4, lw=1.6, label=f"{width} extra",
+                )  # fmt: skip
+                axes.fill_between(
+                    places, [top.low for top in tops], [top.high for top in tops],
+                    color=COLOURS[colour], alpha=0.13, lw=0,
+                )  # fmt: skip
+            axes.set_xscale("log")
+            axes.set_xticks([5, 10, 20, 50, 100], labels=["5", "10", "20", "50", "100"])
+            axes.minorticks_off()
+        row[0].set_ylabel(f"{words}\nmean rate")
+    for axes, gap in zip(panels[0], gaps, strict=True):
+        axes.set_title(f"gaps up to {gap}")
+    for axes in panels[-1]:
+        axes.set_xlabel("top portion of models (%)")
+    panels[0][0].set_ylim(bottom=0)
+    panels[0][-1].legend(loc="upper right", fontsize=8)
+    return figure
 
 
 FIGURE_2 = Claim(
@@ -104,16 +115,6 @@ FIGURE_2 = Claim(
     source=f"{V1}, figure 2",
     experiment=SEARCH,
     evidence=evidence,
-    drawings=(
-        Drawing(
-            "figure-2",
-            figure,
-            "Figure 2: mean dropout rate of the top portions of models by TVD beyond the training "
-            "length (each model with the weights that suit it best), per site, largest gap and "
-            "extra dimensions, with 95 % bootstrap bands. If dropout helped, lines would rise to "
-            "the left, above the dashed mean over all models.",
-            "Mean dropout rate against the top portion of models, by site, gap and width",
-        ),
-    ),
+    drawings=(figure,),
     place=100,
 )

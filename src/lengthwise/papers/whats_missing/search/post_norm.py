@@ -1,12 +1,12 @@
 """Claim: a norm after attention resharpens it, tested on twins that differ in the norm alone."""
 
-from lengthwise.claims import Claim, Drawing, Estimate, Finding, Results, once
+from lengthwise.claims import Claim, Estimate, Finding, Results, drawing, once
 from lengthwise.claims.readings import SMALLEST_FACTOR
 from lengthwise.papers.whats_missing import V2
 from lengthwise.papers.whats_missing.search import readings
 from lengthwise.papers.whats_missing.search.section import SEARCH
 from lengthwise.report.intervals import draw_intervals
-from lengthwise.report.style import Figure, house_style, new_figure
+from lengthwise.report.style import Figure, new_panels
 
 SPLITS = {"largest_gap": "gaps up to {}", "extra_width": "{} extra dimensions", "steps": "{} steps"}
 
@@ -15,15 +15,12 @@ SPLITS = {"largest_gap": "gaps up to {}", "extra_width": "{} extra dimensions", 
 def effects(results: Results) -> dict[str, Estimate]:
     """How many times lower TVD is with the norm: over all pairs of twins, then by part of them."""
     pairs = readings.twins(readings.trials(results), "norm")
-    parts = {"all pairs": pairs}
-    parts |= {
+    parts = {
         words.format(value): readings.part(pairs, **{column: value})
         for column, words in SPLITS.items()
         for value in sorted(pairs[column].unique())
     }
-    return {
-        name: readings.factor_lower(part) for name, part in {"all pairs": pairs, **parts}.items()
-    }
+    return {n: readings.factor_lower(part) for n, part in {"all pairs": pairs, **parts}.items()}
 
 
 def evidence(results: Results) -> list[Finding]:
@@ -35,16 +32,21 @@ def evidence(results: Results) -> list[Finding]:
     ]
 
 
+@drawing(
+    "post-norm",
+    "Twins that differ in the norm alone: how many times lower TVD beyond the training "
+    "length is with it (95 % intervals over pairs, raw weights). Green: it helps; orange: "
+    "it harms; grey: neither by 5 % for sure.",
+    "Effect of the norm with intervals, by part of the search",
+)
 def figure(results: Results) -> Figure:
     """The effect of the norm over all pairs and in every part of them."""
     found = effects(results)
-    with house_style():
-        figure = new_figure(6.4, 0.27 * len(found) + 1.1)
-        axes = figure.subplots()
-        draw_intervals(axes, found, list(found), SMALLEST_FACTOR)
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xlabel("TVD without / with the norm: right of 1, the norm helps")
-        return figure
+    figure, axes = new_panels(6.4, 0.27 * len(found) + 1.1)
+    draw_intervals(axes, found, list(found), SMALLEST_FACTOR)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("TVD without / with the norm: right of 1, the norm helps")
+    return figure
 
 
 SEARCH_POST_NORM = Claim(
@@ -56,15 +58,6 @@ SEARCH_POST_NORM = Claim(
     source=f"{V2}, Post-Norm can Resharpen Attention",
     experiment=SEARCH,
     evidence=evidence,
-    drawings=(
-        Drawing(
-            "post-norm",
-            figure,
-            "Twins that differ in the norm alone: how many times lower TVD beyond the training "
-            "length is with it (95 % intervals over pairs, raw weights). Green: it helps; orange: "
-            "it harms; grey: neither by 5 % for sure.",
-            "Effect of the norm with intervals, by part of the search",
-        ),
-    ),
+    drawings=(figure,),
     place=140,
 )

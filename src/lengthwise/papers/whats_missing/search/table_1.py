@@ -18,11 +18,11 @@ def rows(results: Results) -> list[tuple[str, str]]:
     """Every hyper-parameter of the space and its distribution, in words."""
     assert results.search is not None
     space = results.search.description["space"]
-    searched = [(name, in_words(given)) for name, given in space["hyperparameters"].items()]
-    shown = ("vocab", "batch", "warmup", "beta1", "beta2", "clip")
-    return searched + [
-        (name, f"{space['defaults'][name]} (fixed)") for name in shown if name in space["defaults"]
-    ]
+    listed = {name: in_words(given) for name, given in space["hyperparameters"].items()}
+    fixed = space["recipe"] | space["defaults"] | {"task.vocab": space["recipe"]["task"]["vocab"]}
+    for name in ("batch", "test_inputs", "task.vocab", "warmup", "beta1", "beta2", "grad_clip"):
+        listed.setdefault(name, f"{fixed[name]} (fixed)")
+    return list(listed.items())
 
 
 def in_words(described: dict[str, Any]) -> str:
@@ -34,15 +34,18 @@ def in_words(described: dict[str, Any]) -> str:
     if "integers" in described:
         return "whole numbers, {} to {}".format(*described["integers"])
     if "choice" in described:
-        values = ", ".join(map(str, described["choice"]))
+        values = ", ".join(map(_in_words, described["choice"]))
         equal = len(set(described["weights"])) == 1
         shares = "" if equal else f" (weights {', '.join(f'{w:g}' for w in described['weights'])})"
         return f"one of {values}{shares}"
     if "sometimes" in described:
         rest = f"{1 - described['chance']:.0%} {described['otherwise']:g}"
         return f"{rest}, else {in_words(described['sometimes'])}"
-    fixed = described["fixed"]
-    return (", ".join(map(str, fixed)) if isinstance(fixed, list) else str(fixed)) + " (fixed)"
+    return f"{_in_words(described['fixed'])} (fixed)"
+
+
+def _in_words(value: Any) -> str:
+    return (", ".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
 
 
 def evidence(results: Results) -> list[Finding]:

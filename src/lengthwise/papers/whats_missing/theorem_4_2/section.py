@@ -5,7 +5,7 @@ Nothing is trained for it but models of one length; every number is an exact cer
 
 from lengthwise.claims import Drawing, Experiment, Results, Section
 from lengthwise.papers.whats_missing.theorem_4_2.instances import INSTANCES, VOCABULARIES
-from lengthwise.report.style import COLOURS, Axes, Figure, house_style, new_figure
+from lengthwise.report.style import COLOURS, Axes, Figure, house_style, new_panels
 from lengthwise.theory import balanced_model, certify, minimal_model, unbalanced_model
 
 SHOWN, STRENGTH = 16, 5.0
@@ -45,39 +45,38 @@ def section(results: Results) -> Section:
     )
 
 
+@house_style()
 def figure_constructions(results: Results | None = None) -> Figure:
     """Exact margins of the three constructions against 2C/s."""
     lengths = range(1, SHOWN)
-    with house_style():
-        figure = new_figure(9.2, 4.0)
-        left, right = figure.subplots(1, 2)
-        for label, model, colour, marker in (
-            ("minimal, width v - 1", minimal_model(SHOWN, STRENGTH), "blue", "o"),
-            ("balanced, width 2v", balanced_model(SHOWN, STRENGTH), "green", "x"),
-        ):
-            margins = certify(model).margins
-            left.plot(
-                lengths, [margins[s] for s in lengths], marker, color=COLOURS[colour],
-                markersize=6, label=label,
-            )  # fmt: skip
-        _draw_law(left, STRENGTH, lengths)
-        left.set(xscale="log", yscale="log")
-        left.set_xticks([1, 2, 3, 5, 10, 15], labels=["1", "2", "3", "5", "10", "15"])
-        left.set_yticks([0.5, 1, 2, 5, 10], labels=["0.5", "1", "2", "5", "10"])
-        left.minorticks_off()
-        left.set_title("Balanced: the 2C/s law, exactly")
-        broken = certify(unbalanced_model(SHOWN))
-        right.plot(
-            lengths, [broken.margins[s] for s in lengths], "s", color=COLOURS["orange"],
-            markersize=5, label="x = 10, delta = 11",
+    figure, (left, right) = new_panels(9.2, 4.0, 1, 2)
+    for label, model, colour, marker in (
+        ("minimal, width v - 1", minimal_model(SHOWN, STRENGTH), "blue", "o"),
+        ("balanced, width 2v", balanced_model(SHOWN, STRENGTH), "green", "x"),
+    ):
+        margins = certify(model).margins
+        left.plot(
+            lengths, [margins[s] for s in lengths], marker, color=COLOURS[colour],
+            markersize=6, label=label,
         )  # fmt: skip
-        _draw_law(right, broken.strength, lengths)
-        right.axhline(0, color="#9a9a9a", lw=0.8)
-        right.set_title("Unbalanced: solves 1 and 2, fails from 3 on")
-        for axes in (left, right):
-            axes.set(xlabel="input length", ylabel="worst margin (logits)")
-            axes.legend(loc="upper right")
-        return figure
+    _draw_law(left, STRENGTH, lengths)
+    left.set(xscale="log", yscale="log")
+    left.set_xticks([1, 2, 3, 5, 10, 15], labels=["1", "2", "3", "5", "10", "15"])
+    left.set_yticks([0.5, 1, 2, 5, 10], labels=["0.5", "1", "2", "5", "10"])
+    left.minorticks_off()
+    left.set_title("Balanced: the 2C/s law, exactly")
+    broken = certify(unbalanced_model(SHOWN))
+    right.plot(
+        lengths, [broken.margins[s] for s in lengths], "s", color=COLOURS["orange"],
+        markersize=5, label="x = 10, delta = 11",
+    )  # fmt: skip
+    _draw_law(right, broken.strength, lengths)
+    right.axhline(0, color="#9a9a9a", lw=0.8)
+    right.set_title("Unbalanced: solves 1 and 2, fails from 3 on")
+    for axes in (left, right):
+        axes.set(xlabel="input length", ylabel="worst margin (logits)")
+        axes.legend(loc="upper right")
+    return figure
 
 
 def _draw_law(axes: Axes, strength: float, lengths: range) -> None:
