@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import torch
 
 from lengthwise import load_model
 from lengthwise.cli import main
-from lengthwise.runs import RunFolder
+from lengthwise.progress import Report
+from lengthwise.runs import RunFolder, execute
 from lengthwise.testing import ModelConformance, RemedyConformance, TaskConformance
 
 ROOT = Path(__file__).parents[1]
@@ -97,12 +99,19 @@ class TestMyModel(ModelConformance):
     models = (str(EXAMPLES / "my_model.py"),)
 
 
+def execute_here(paths: Sequence[Path], report: Report) -> None:
+    for path in paths:
+        execute(RunFolder.open(path), report)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_snippets_of_a_page_run(
     page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The first as a user's file by the command line, all as Python."""
     monkeypatch.chdir(ROOT)  # pages name files of the repository
+    # Without starting processes: the test of the claim above starts them.
+    monkeypatch.setattr("lengthwise.claims.reproduce.execute_all", execute_here)
     first, *others = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
     mine = tmp_path / "mine.py"
     mine.write_text(first, encoding="utf-8")

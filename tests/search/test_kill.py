@@ -13,7 +13,7 @@ from search.small import Inline, space_file
 
 from lengthwise.search import SearchFolder, load_space, search
 
-TRIALS = 40
+TRIALS = 24
 STEPS = 100
 
 
