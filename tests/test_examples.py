@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from lengthwise import load_model
+from lengthwise.claims import Reproduction
 from lengthwise.cli import main
 from lengthwise.progress import Report
 from lengthwise.runs import RunFolder, execute
@@ -111,7 +113,7 @@ def test_the_snippets_of_a_page_run(
     """The first as a user's file by the command line, all as Python."""
     monkeypatch.chdir(ROOT)  # pages name files of the repository
     # Without starting processes: the test of the claim above starts them.
-    monkeypatch.setattr("lengthwise.claims.reproduce.execute_all", execute_here)
+    monkeypatch.setattr(sys.modules[Reproduction.__module__], "execute_all", execute_here)
     first, *others = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
     mine = tmp_path / "mine.py"
     mine.write_text(first, encoding="utf-8")

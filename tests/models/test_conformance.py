@@ -8,7 +8,7 @@ SMALL = {"layers": 2, "heads": 2, "width": 8}
 
 
 class TestPackage(ModelConformance):
-    models = MODELS.names()
+    models = tuple(MODELS.listed())
 
 
 class TestVariants(ModelConformance):

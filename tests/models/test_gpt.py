@@ -21,7 +21,7 @@ from lengthwise.training import Fleet, FleetAdamW, Hyperparameters
 
 VOCAB, MOST = 13, 11
 SITES = _shared.SITES
-POSITIONAL = [name for name in REMEDIES.names() if REMEDIES.get(name).positional]
+POSITIONAL = [name for name in REMEDIES.listed() if REMEDIES.get(name).positional]
 
 
 def shaken(model: GPT) -> GPT:

@@ -21,7 +21,7 @@ ITEM, QUERY, CLASSES = 5, 3, 4
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}
 NORMS = [
     f"{name}:place={place}"
-    for name in REMEDIES.names()
+    for name in REMEDIES.listed()
     if issubclass(REMEDIES.get(name), Norm)
     for place in ("before", "after")
     if (name, place) != ("layernorm-per-head", "after")

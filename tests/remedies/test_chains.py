@@ -81,7 +81,7 @@ def test_what_does_not_go_together_is_named(remedies: tuple[str, ...], message: 
         gpt(*remedies)
 
 
-@pytest.mark.parametrize("name", [n for n in REMEDIES.names() if REMEDIES.get(n).positional])
+@pytest.mark.parametrize("name", [n for n in REMEDIES.listed() if REMEDIES.get(n).positional])
 def test_sets_have_no_positions(name: str) -> None:
     with pytest.raises(InputError, match=f"remedy = '{name}': expected one that needs no position"):
         SetReader(3, 2, 4, width=16, heads=2, remedies=(name,))

@@ -7,7 +7,7 @@ from lengthwise.testing import RemedyConformance
 
 
 class TestPackage(RemedyConformance):
-    remedies = REMEDIES.names()
+    remedies = tuple(REMEDIES.listed())
 
 
 class TestOptions(RemedyConformance):

@@ -14,7 +14,7 @@ from lengthwise.remedies.norms import FleetBatchNorm, LayerNorm, Norm
 SHAPE = Shape(
     width=8, heads=2, head_width=3, value_width=12, layer=0, max_length=9, max_train_length=9
 )
-NORMS = [name for name in REMEDIES.names() if issubclass(REMEDIES.get(name), Norm)]
+NORMS = [name for name in REMEDIES.listed() if issubclass(REMEDIES.get(name), Norm)]
 
 
 def made(name: str, place: str, shape: Shape = SHAPE) -> Norm:

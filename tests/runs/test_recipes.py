@@ -87,7 +87,7 @@ def test_a_recipe_goes_through_json_and_pickle(both: Any, settings: dict[str, An
     assert pickle.loads(pickle.dumps(recipe)) == recipe
 
 
-@pytest.mark.parametrize("name", TASKS.names())
+@pytest.mark.parametrize("name", TASKS.listed())
 def test_every_task_has_defaults_that_fit(name: str) -> None:
     recipe = recipe_for(name)
     assert recipe.task == TASKS.get(name)()

@@ -119,9 +119,7 @@ def test_a_second_measurement_with_more_remedies() -> None:
 
 
 def test_remedies_of_a_second_measurement_have_no_weights() -> None:
-    recipe = replace(RECIPE, test_remedies=("layernorm",))
-    trainer = recipe.trainer(SEEDS[:1])
     with pytest.raises(InputError, match=r"test_remedies.*without weights of their own"):
-        list(recipe.measure(trainer.fleet))
+        replace(RECIPE, test_remedies=("layernorm",))
     with pytest.raises(InputError, match="remedy = 'adaptiv': did you mean 'adaptive'"):
         replace(RECIPE, test_remedies=("adaptiv",))

@@ -7,7 +7,7 @@ from lengthwise.testing._shared import Sum
 
 
 class TestPackage(TaskConformance):
-    tasks = TASKS.names()
+    tasks = tuple(TASKS.listed())
 
 
 class TestVariants(TaskConformance):

@@ -30,6 +30,6 @@ def _commit() -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    return subprocess.run(
-        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    # Without locks: a run that is killed here must not leave the user's checkout locked.
+    command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
