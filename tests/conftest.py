@@ -24,6 +24,14 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get("LENGTHWISE_HYPOTHESIS", "project"))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def what_tests_trust_is_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Files that tests run leave no trace in the home of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def torch_is_left_as_it_was() -> Iterator[None]:
     """A test that switches something of torch's for the whole process would spoil the next one."""

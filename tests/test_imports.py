@@ -12,7 +12,7 @@ import lengthwise
 
 SOURCE = Path(lengthwise.__file__).parent
 LAYERS = (
-    {"_version", "errors", "files", "folders", "progress", "pool", "compiled", "memory"},
+    {"_version", "errors", "files", "folders", "progress", "pool", "compiled", "memory", "trust"},
     {"randomness", "registry", "hyperparameters"},
     {"othello"},
     {"tasks"},

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from lengthwise.errors import InputError, require_name
+from lengthwise.trust import trust
 
 Part = TypeVar("Part")
 
@@ -188,9 +189,11 @@ def load_file(path: Path) -> UserFile:
 
 
 def read_file(path: Path) -> str:
-    """The text of the Python file at `path`, or an `InputError`."""
+    """The text of the Python file at `path`, which is trusted from now on, or an `InputError`."""
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        trust(text)
+        return text
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"file = {str(path)!r}: expected a Python file ({reason})") from error
@@ -236,7 +239,7 @@ def files_of(keys: Iterable[str]) -> dict[str, str]:
 
 
 def load_files(files: dict[str, str]) -> None:
-    """Make files known that `files_of` gave."""
+    """Make files known that `files_of` gave; they are run, so whoever calls this trusts them."""
     with sent(files):
         for key, text in files.items():
             loaded = load_text(key.rpartition("@")[0], text)

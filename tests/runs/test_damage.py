@@ -15,6 +15,7 @@ from lengthwise.models import GPTModel, MinimalModel, SetReaderModel
 from lengthwise.runs import RunFolder, recipe_for
 from lengthwise.tasks import DictionaryLookup, Othello, SetComplement
 from lengthwise.training import Hyperparameters
+from lengthwise.trust import trust
 
 RECIPES = (
     recipe_for(SetComplement(6), MinimalModel(remedies=("layernorm:place=before",))),
@@ -139,7 +140,10 @@ def changed(whole: Any, path: str, value: Any) -> str:
         ("recipe/task", 3, "task = 3: expected object, got int"),
         ("recipe/task/name", "set-complment", "task = 'set-complment': did you mean 'set-comple"),
         ("recipe/task/name", None, "task = None: expected a name"),
-        ("recipe/task/name", "a\0b.py", "file = 'a.x00b.py': expected a Python file"),
+        ("recipe/task/name", "a\0b.py", "task = 'a.x00b.py': expected a name, or the key of one"),
+        ("recipe/model/name", "a.py", "model = 'a.py': expected a name, or the key of one of"),
+        ("recipe/model/remedies", ["a.py"], "remedy = 'a.py': expected a name, or the key of one"),
+        ("recipe/test_remedies", ["a.py:x=1"], "remedy = 'a.py': expected a name, or the key of"),
         ("recipe/task/vocab", [6], r"task.vocab = \[6\]: expected int, got array"),
         ("recipe/task/vocab", 10**30, "vocab"),
         ("recipe/task/vocb", 6, "field of task 'set-complement' = 'vocb': did you mean 'vocab'"),
@@ -154,6 +158,7 @@ def changed(whole: Any, path: str, value: Any) -> str:
         ("recipe/files", {"a.py@12345678": "x = 1"}, "file = 'a.py@12345678': its text is damaged"),
         ("recipe/files", {"a.py@0": "1 / 0"}, "file = 'a.py': ZeroDivisionError"),
         ("recipe/files", {"a.py@0": "raise SystemExit"}, "file = 'a.py': SystemExit"),
+        ("recipe/files", {"a.py@0": "stranger = 1"}, "file = 'a.py@0': code that came along and"),
         ("hyperparameters", [], r"hyperparameters = \[\]: expected at least one"),
         ("hyperparameters", None, "hyperparameters = None: expected array"),
         ("hyperparameters/1/seed", "1", r"hyperparameters\[1\].seed = '1': expected int"),
@@ -172,6 +177,8 @@ def changed(whole: Any, path: str, value: Any) -> str:
 def test_field_and_value_are_named(
     descriptions: list[Any], folder: Path, path: str, value: Any, message: str
 ) -> None:
+    for trusted in ("x = 1", "1 / 0", "raise SystemExit"):
+        trust(trusted)
     with pytest.raises(InputError, match=message) as caught:
         open_as(folder, changed(descriptions[0], path, value))
     assert str(folder / "run.json") in one_line(caught.value)

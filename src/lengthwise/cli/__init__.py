@@ -19,6 +19,7 @@ COMMANDS = {
     "show": ("show", "Show", "Print what a run measured, and plot it"),
     "reproduce": ("reproduce", "Reproduce", "Test the claims of a paper and write a page about it"),
     "report": ("report", "Report", "Judge claims on results, and write a Markdown page about them"),
+    "trust": ("trust", "Trust", "Let code run that came inside somebody else's run or checkpoint"),
     "search set-complement": (
         "search",
         "SearchSetComplement",

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
@@ -14,6 +14,7 @@ from lengthwise.registry import MODELS, TASKS, Registry, files_of, load_files
 from lengthwise.remedies._base import names_of
 from lengthwise.runs.recipe import RECIPE_FIELDS, Recipe
 from lengthwise.tasks import Task
+from lengthwise.trust import require_trusted, trust
 
 Kind = TypeVar("Kind")
 
@@ -46,10 +47,12 @@ def recipe_from_json(values: Mapping[str, Any]) -> Recipe:
     """The recipe that `recipe_to_json` was given.
 
     Raises:
-        InputError: A field is missing, unknown or of a wrong type or value.
+        InputError: A field is missing, unknown or of a wrong type or value, or brings code along
+            that is not trusted.
     """
     values = dict(values)
     files = converted(values.pop("files", {}), dict[str, str], "files")
+    require_trusted(files)
     load_files(files)
     settings = {
         "task": _part(TASKS, values.pop("task", None), Task),
@@ -59,8 +62,16 @@ def recipe_from_json(values: Mapping[str, Any]) -> Recipe:
     for name, value in values.items():
         require_name(name, RECIPE_FIELDS, "field of a recipe")
         settings[name] = converted(value, hints[name], name)
+    _require_keys("remedy", names_of(settings.get("test_remedies", ())))
     require("max_train_length" in settings, "max_train_length", None, "a whole number")
     return Recipe(**settings)
+
+
+def recipe_from_process(values: dict[str, Any]) -> Recipe:
+    """The recipe that another process of this program sent: its files are the user's own."""
+    for text in values["files"].values():
+        trust(text)
+    return recipe_from_json(values)
 
 
 def hyperparameters_from_json(values: Any) -> tuple[Hyperparameters, ...]:
@@ -93,12 +104,22 @@ def _part(registry: Registry[Kind], values: Any, base: type[Any]) -> Any:
     """A task or a model out of its name and its fields."""
     given = converted(values, dict[str, Any], registry.kind)
     name = given.pop("name", None)
+    _require_keys(registry.kind, [name])
     cls = registry.get(name)
     known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
     for field in given:
         require_name(field, known, f"field of {registry.kind} {name!r}")
     hints = get_type_hints(cls)
-    return cls(**{k: converted(v, hints[k], f"{registry.kind}.{k}") for k, v in given.items()})
+    fields = {k: converted(v, hints[k], f"{registry.kind}.{k}") for k, v in given.items()}
+    _require_keys("remedy", names_of(fields.get("remedies", ())))
+    return cls(**fields)
+
+
+def _require_keys(kind: str, names: Iterable[Any]) -> None:
+    """A description names files by key: a path would run whatever lies there."""
+    for name in names:
+        path = isinstance(name, str) and name.endswith(".py")
+        require(not path, kind, name, "a name, or the key of one of 'files'")
 
 
 def _fields(part: Any) -> dict[str, Any]:

@@ -2,22 +2,26 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import nn
+from torch import Tensor, nn
 
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_with
+from lengthwise.folders import opened
 from lengthwise.remedies import Dropout
-from lengthwise.runs.description import recipe_from_json, recipe_to_json
-from lengthwise.runs.folder import RunFolder
+from lengthwise.runs.description import converted, recipe_from_json, recipe_to_json
+from lengthwise.runs.folder import FORMAT, RunFolder
 from lengthwise.runs.recipe import Recipe
 from lengthwise.training import Hyperparameters, Trainer
 from lengthwise.training.devices import require_device
 
 KIND = "lengthwise model 2"
 """Written into the header of a checkpoint, so that no other file passes for one."""
+
+EXPECTED = "a checkpoint of one model, written by save_model"
 
 
 def load_model(
@@ -46,6 +50,24 @@ def load_model(
     for field, power in (("ema_power", ema_power), ("bias_power", bias_power)):
         require(power is None, field, power, "none, as a checkpoint holds no averages")
     return _load_file(path)
+
+
+def files_in(path: Path) -> dict[str, str]:
+    """The texts of the Python files inside a run folder or a checkpoint, by key; none is run.
+
+    Raises:
+        InputError: It is neither, or damaged.
+    """
+    if path.is_dir():
+        recipe = opened(path, "run", FORMAT, lambda description: description["recipe"])
+    else:
+        try:
+            recipe = json.loads(_read(path)[0]["recipe"])
+        except (ValueError, KeyError) as error:
+            raise _damaged(path, error) from error
+    known: dict[str, Any] = converted(recipe, dict[str, Any], "recipe")
+    files: dict[str, str] = converted(known.get("files", {}), dict[str, str], "files")
+    return files
 
 
 def load_trainer(folder: RunFolder) -> Trainer:
@@ -114,23 +136,33 @@ def save_model(
 
 
 def _load_file(path: Path) -> nn.Module:
+    metadata, state = _read(path)
+    try:
+        model = recipe_from_json(json.loads(metadata["recipe"])).build(Hyperparameters())
+        dtype = next(tensor.dtype for tensor in state.values() if tensor.is_floating_point())
+        model.to(dtype).load_state_dict(state)
+    except InputError as error:
+        raise InputError(f"path = {str(path)!r}: {error}") from error
+    except (ValueError, KeyError, TypeError, RuntimeError, StopIteration) as error:
+        raise _damaged(path, error) from error
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.active = bool(module.rate > 0)
+    return model.eval()
+
+
+def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """Header and tensors of a checkpoint."""
     try:
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise InputError(f"path = {str(path)!r}: expected a safetensors file ({error})") from error
-    expected = "a checkpoint of one model, written by save_model"
-    require(metadata.get("kind") == KIND, "path", str(path), expected)
-    try:
-        model = recipe_from_json(json.loads(metadata["recipe"])).build(Hyperparameters())
-        dtype = next(tensor.dtype for tensor in state.values() if tensor.is_floating_point())
-        model.to(dtype).load_state_dict(state)
-    except (ValueError, KeyError, TypeError, RuntimeError, StopIteration) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        message = f"path = {str(path)!r}: damaged ({reason}): expected {expected}"
-        raise InputError(message) from error
-    for module in model.modules():
-        if isinstance(module, Dropout):
-            module.active = bool(module.rate > 0)
-    return model.eval()
+    require(metadata.get("kind") == KIND, "path", str(path), EXPECTED)
+    return metadata, state
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InputError(f"path = {str(path)!r}: damaged ({reason}): expected {EXPECTED}")

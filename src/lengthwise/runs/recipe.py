@@ -231,9 +231,9 @@ class Recipe(Training):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To other processes a recipe travels as JSON, with the user's files in it."""
-        from lengthwise.runs.description import recipe_from_json, recipe_to_json
+        from lengthwise.runs.description import recipe_from_process, recipe_to_json
 
-        return recipe_from_json, (recipe_to_json(self),)
+        return recipe_from_process, (recipe_to_json(self),)
 
 
 def _with_weights(recipe: Recipe, fleet: Fleet, weights: Tensor | None) -> Fleet:
