@@ -89,6 +89,12 @@ def read_of(
     places = ids if ids.dim() <= inputs.tokens.dim() else None
     read = Keys(hidden, places, places, causal=causal and inputs.mask is None)
     for one in remedies:
+        visible = one.visible(read)
+        if visible is not None:
+            shown = visible.unsqueeze(-3) if visible.dim() > 2 else visible
+            hidden = read.log_count.masked_fill(~shown, -torch.inf)
+            read = replace(read, log_count=hidden, causal=False)
+    for one in remedies:
         bias = one.bias(read)
         if bias is not None:
             read = replace(read, bias=bias if read.bias is None else read.bias + bias)

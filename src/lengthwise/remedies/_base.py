@@ -55,6 +55,9 @@ class Keys:
     """What queries are made of, `(..., queries, width)`; None where keys are read as a multiset."""
     context: Tensor | None = None
     """What keys are made of, `(..., keys, width)`; None like `x`."""
+    queries: Tensor | None = None
+    """The queries as keys are compared with them, `(..., heads * maps, queries, head width)`;
+    only in `scores`, and None like `x`."""
     bias: Tensor | None = None
     """A bias of the scores that all layers share."""
     causal: bool = False
@@ -81,8 +84,8 @@ class Remedy(nn.Module):
     """A part that claims to carry a model further in length.
 
     A remedy is made once per layer and acts through the hooks of attention, or with
-    `per_layer = False` once per model, where it may treat position ids, embedded tokens, and give
-    one bias to all layers. Several remedies chain in the order in which they are named.
+    `per_layer = False` once per model, where it may treat position ids, embedded tokens, hide keys,
+    and give one bias to all layers. Several remedies chain in the order in which they are named.
     """
 
     name: ClassVar[str]
@@ -135,6 +138,10 @@ class Remedy(nn.Module):
         """The embedded tokens `(..., length, width)` (not per layer)."""
         return hidden
 
+    def visible(self, read: Keys) -> Tensor | None:
+        """Which keys stay seen, `(..., queries, keys)`; None is all of them (not per layer)."""
+        return None
+
     def queries_keys(self, queries: Tensor, keys: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
         """Queries and keys `(..., heads, rows, head width)`; queries come scaled already."""
         return queries, keys
@@ -165,9 +172,11 @@ class Remedy(nn.Module):
 
 
 HOOKS = (
-    "ids", "embedded", "queries_keys", "scale", "bias", "scores", "weights", "mixed", "output",
+    "ids", "embedded", "visible", "queries_keys", "scale", "bias", "scores", "weights", "mixed",
+    "output",
 )  # fmt: skip
-_OF_MODEL = ("ids", "embedded", "bias")
+_OF_MODEL = ("ids", "embedded", "visible", "bias")
+_OF_MODEL_ALONE = ("ids", "embedded", "visible")
 
 
 def softmax(scores: Tensor, read: Keys) -> Tensor:
@@ -275,7 +284,7 @@ def require_fit(
 def _require_hooks(one: Remedy) -> None:
     """A hook that would never be called is a mistake in the remedy."""
     for hook in HOOKS:
-        called = hook in _OF_MODEL if not one.per_layer else hook not in ("ids", "embedded")
+        called = hook in _OF_MODEL if not one.per_layer else hook not in _OF_MODEL_ALONE
         expected = f"per_layer = {not one.per_layer}, as it overrides {hook}"
         require(called or not one.acts(hook), "remedy", one.name, expected)
 
