@@ -70,6 +70,13 @@ def position_ids(inputs: Tokens, remedies: Iterable[Remedy]) -> Tensor:
     return ids
 
 
+def embedded(inputs: Tokens, hidden: Tensor, ids: Tensor, remedies: Iterable[Remedy]) -> Tensor:
+    """Embedded tokens as the model's remedies have them."""
+    for one in remedies:
+        hidden = one.numbered(one.embedded(hidden, ids), inputs.tokens)
+    return hidden
+
+
 def read_of(
     inputs: Tokens, ids: Tensor, like: Tensor, remedies: Iterable[Remedy], *, causal: bool
 ) -> Keys:
@@ -91,8 +98,7 @@ def read_of(
     for one in remedies:
         visible = one.visible(read)
         if visible is not None:
-            shown = visible.unsqueeze(-3) if visible.dim() > 2 else visible
-            hidden = read.log_count.masked_fill(~shown, -torch.inf)
+            hidden = read.log_count.masked_fill(~visible, -torch.inf)
             read = replace(read, log_count=hidden, causal=False)
     for one in remedies:
         bias = one.bias(read)

@@ -110,6 +110,13 @@ class Remedy(nn.Module):
     tracks: ClassVar[bool] = False
     """Whether it can read several position ids per token."""
 
+    ordered: ClassVar[bool] = False
+    """Whether it needs the order of the keys, though no ids; a set has neither."""
+
+    by_length: ClassVar[bool] = False
+    """Whether what it does to a token depends on how long the whole input is, so that a prefix
+    inside a longer input is not read as it would be alone."""
+
     causal: ClassVar[bool] = True
     """Whether a token's output stays independent of later tokens."""
 
@@ -120,6 +127,11 @@ class Remedy(nn.Module):
     def __init__(self, shape: Shape) -> None:
         """Make it for a shape; further keywords of a subclass are its options."""
         super().__init__()
+
+    @classmethod
+    def reshaped(cls, shape: Shape, **options: Any) -> Shape:
+        """The shape that all remedies beside it are made for: it may need more position ids."""
+        return shape
 
     @property
     def replaces(self) -> str | None:
@@ -138,8 +150,12 @@ class Remedy(nn.Module):
         """The embedded tokens `(..., length, width)` (not per layer)."""
         return hidden
 
+    def numbered(self, hidden: Tensor, tokens: Tensor) -> Tensor:
+        """The embedded tokens as `embedded`, by the numbers `(..., length)` of the tokens."""
+        return hidden
+
     def visible(self, read: Keys) -> Tensor | None:
-        """Which keys stay seen, `(..., queries, keys)`; None is all of them (not per layer)."""
+        """Which keys stay seen: True and False that broadcast to `log_count` (not per layer)."""
         return None
 
     def queries_keys(self, queries: Tensor, keys: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
@@ -172,11 +188,11 @@ class Remedy(nn.Module):
 
 
 HOOKS = (
-    "ids", "embedded", "visible", "queries_keys", "scale", "bias", "scores", "weights", "mixed",
-    "output",
+    "ids", "embedded", "numbered", "visible", "queries_keys", "scale", "bias", "scores", "weights",
+    "mixed", "output",
 )  # fmt: skip
-_OF_MODEL = ("ids", "embedded", "visible", "bias")
-_OF_MODEL_ALONE = ("ids", "embedded", "visible")
+_OF_MODEL_ALONE = ("ids", "embedded", "numbered", "visible")
+_OF_MODEL = (*_OF_MODEL_ALONE, "bias")
 
 
 def softmax(scores: Tensor, read: Keys) -> Tensor:
@@ -229,6 +245,10 @@ class Chain:
             stream: Key of the random stream of the model: see `lengthwise.randomness.where`.
         """
         self._specifications = specifications
+        for specification in specifications:
+            name, options = _parsed(specification)
+            kind = REMEDIES.get(name)
+            shape = kind.reshaped(shape, **_options(kind, options))
         self._shape = shape
         self._stream = stream
 
@@ -275,6 +295,11 @@ def require_fit(
             taken[one.replaces] = one.name
         expected = f"one that needs no positions, as {model} has none"
         require(positions or not one.positional, "remedy", one.name, expected)
+        expected = f"one that needs no order of keys, as {model} has none"
+        require(positions or not one.ordered, "remedy", one.name, expected)
+        expected = "another one beside it that reads position ids, such as 'rotary'"
+        read = any(other.positional for other in remedies)
+        require(read or not one.acts("ids"), "remedy", one.name, expected)
         expected = "another one: over a batch of sequences it mixes later tokens into earlier ones"
         require(one.causal or not causal, "remedy", one.name, expected)
         expected = f"one that reads {tracks} position ids per token, as this task has"

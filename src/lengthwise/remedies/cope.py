@@ -21,8 +21,7 @@ class CoPE(Remedy):
     their own, nor one with talking heads.
     """
 
-    positional = True
-    tracks = True  # it reads the order of the keys, not their ids
+    ordered = True
 
     def __init__(self, shape: Shape, *, count: int = 16) -> None:
         """Start with no difference between positions."""

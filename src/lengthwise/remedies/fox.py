@@ -22,8 +22,7 @@ class FoX(Remedy):
     output gate.
     """
 
-    positional = True
-    tracks = True  # it reads the order of the keys, not their ids
+    ordered = True
 
     def __init__(self, shape: Shape, *, start: float = 0.0) -> None:
         """Draw w, and set b."""
