@@ -34,6 +34,7 @@ def models(draw: st.DrawFn) -> GPT:
     heads = draw(st.sampled_from([1, 2, 3]))
     size = Size(draw(st.integers(1, 3)), heads, heads * draw(st.sampled_from([2, 4, 6])))
     fit = [name for name in POSITIONAL if heads > 1 or name != "nape"]
+    fit = [name for name in fit if size.width > 2 * heads or name != "dynamic-ntk"]
     positions = draw(st.sampled_from(["none", *fit]))
     norm = draw(st.sampled_from(["none", "layernorm", "rmsnorm:place=before"]))
     return shaken(

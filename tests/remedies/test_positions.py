@@ -12,7 +12,8 @@ from lengthwise.models.gpt import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys, Shape
 from lengthwise.remedies.learned import Learned, Offset
-from lengthwise.remedies.rotary import Rotary, turned
+from lengthwise.remedies.rotary import Rotary, frequencies
+from lengthwise.remedies.rotary import turned as turned_by
 from lengthwise.remedies.sinusoidal import Sinusoidal
 from lengthwise.runs import recipe_for
 from lengthwise.runs.table import all_weights
@@ -31,6 +32,10 @@ def shape(max_length: int, width: int, tracks: int = 1) -> Shape:
         width=width, heads=1, head_width=width, value_width=width, layer=0, max_length=max_length,
         max_train_length=max_length, tracks=tracks,
     )  # fmt: skip
+
+
+def turned(rows: Tensor, ids: Tensor) -> Tensor:
+    return turned_by(rows, ids, frequencies(rows.shape[-1] // 2, rows.device))
 
 
 def trained_vectors(positions: str) -> tuple[Tensor, list[tuple[str, Tensor]]]:

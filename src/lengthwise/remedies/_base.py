@@ -120,6 +120,9 @@ class Remedy(nn.Module):
     causal: ClassVar[bool] = True
     """Whether a token's output stays independent of later tokens."""
 
+    in_place_of: ClassVar[str | None] = None
+    """The remedy of a trained model whose place it takes where it is one of `test_remedies`."""
+
     own_stream: ClassVar[bool] = True
     """Whether its initial weights come from a random stream of its own, so that the rest of the
     model starts out as it would without it."""
