@@ -110,6 +110,11 @@ class Remedy(nn.Module):
     causal: ClassVar[bool] = True
     """Whether a token's output stays independent of later tokens."""
 
+    by_prefix: ClassVar[bool] = True
+    """Whether outside training a token's output stays the same however many tokens follow it. If
+    not, as where positions are stretched by the length of the input, every length is measured on
+    inputs of its own."""
+
     own_stream: ClassVar[bool] = True
     """Whether its initial weights come from a random stream of its own, so that the rest of the
     model starts out as it would without it."""
