@@ -10,7 +10,7 @@ from lengthwise.models import GPT, GPTModel, MinimalTransformer, SetReader
 from lengthwise.models.gpt import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.tasks import SetInput
-from lengthwise.testing.remedy import with_keys
+from lengthwise.testing._readers import with_keys
 
 SMALL = Size(2, 2, 16)
 

@@ -113,12 +113,13 @@ class Remedy(nn.Module):
     ordered: ClassVar[bool] = False
     """Whether it needs the order of the keys, though no ids; a set has neither."""
 
-    by_length: ClassVar[bool] = False
-    """Whether what it does to a token depends on how long the whole input is, so that a prefix
-    inside a longer input is not read as it would be alone."""
-
     causal: ClassVar[bool] = True
     """Whether a token's output stays independent of later tokens."""
+
+    by_prefix: ClassVar[bool] = True
+    """Whether outside training a token's output stays the same however many tokens follow it. If
+    not, as where positions are stretched by the length of the input, every length is measured on
+    inputs of its own."""
 
     in_place_of: ClassVar[str | None] = None
     """The remedy of a trained model whose place it takes where it is one of `test_remedies`."""

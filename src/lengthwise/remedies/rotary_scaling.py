@@ -56,7 +56,7 @@ class DynamicNTK(ScaledRotary):
     alone. It equals `dynamic` of transformers, but that every sequence of a batch has its own N.
     """
 
-    by_length = True
+    by_prefix = False
 
     def __init__(self, shape: Shape, *, factor: float | Literal["auto"] = "auto") -> None:
         """Check the width of a head, of which one pair must be free to turn slower."""

@@ -17,6 +17,9 @@ from lengthwise.training import Fleet
 CLOSE: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-9}
 """Equal but for rounding, in float64."""
 
+VOCAB, LENGTH, LONG = 7, 6, 12
+"""Tokens, and how many of them a usual and a long input of the suite of remedies has."""
+
 SITES = ("embed_dropout", "attention_dropout", "resid_dropout")
 
 Sum = TASKS.get(str(Path(__file__).with_name("_sum.py")))
@@ -25,12 +28,24 @@ Sum = TASKS.get(str(Path(__file__).with_name("_sum.py")))
 Module = TypeVar("Module", bound=nn.Module)
 
 
+def some_tokens(count: int = 4, length: int = LENGTH) -> Tensor:
+    """Random tokens."""
+    return torch.randint(VOCAB, (count, length))
+
+
 def shaken(model: Module, size: float = 0.3) -> Module:
     """The model with parameters as training may leave them: no zeros, no ones."""
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(size * torch.randn_like(parameter))
     return model
+
+
+def require_close(found: Tensor, expected: Tensor, case: str, **tolerance: Any) -> None:
+    """Assert that two tensors are equal but for rounding; a failure begins with the case."""
+    torch.testing.assert_close(
+        found, expected, **(tolerance or CLOSE), msg=lambda told: f"{case}: {told}"
+    )
 
 
 def gradients(model: nn.Module, logits: Tensor) -> Tensor:
