@@ -58,14 +58,16 @@ class Attention(nn.Module):
         value_width = value_width or width
         remedies = list(remedies)
         maps = max((one.maps for one in remedies), default=1)
+        key_maps = 1 if any(one.shared_keys for one in remedies) else maps
         for field, value, parts in (
-            ("key_width", key_width, heads * maps),
+            ("key_width", key_width, heads * key_maps),
             ("value_width", value_width, heads),
         ):
             require(value % parts == 0, field, value, f"a multiple of {parts}, the score maps"
                     if parts != heads else f"a multiple of heads = {heads}")  # fmt: skip
         self.heads = heads
         self.maps = maps
+        self.key_maps = key_maps
         self.query = nn.Linear(width, key_width, bias=bias)
         self.key = nn.Linear(width, key_width, bias=bias)
         self.value = nn.Linear(width, value_width, bias=bias)
@@ -172,7 +174,9 @@ class Attention(nn.Module):
         """
         assert not self.acts("queries_keys")
         assert self.key.bias is None
-        keys = (self.key.weight @ lift).unflatten(0, (self.heads * self.maps, -1))
+        keys = (self.key.weight @ lift).unflatten(0, (self.heads * self.key_maps, -1))
+        if self.key_maps < self.maps:
+            keys = keys.repeat_interleave(self.maps, 0)
         return torch.einsum("...hqd,hdf->...hqf", self._queries(x), keys)
 
     def unfold(self, mixed: Tensor, lift: Tensor) -> Tensor:
@@ -216,7 +220,9 @@ class Attention(nn.Module):
 
     def _queries_keys(self, x: Tensor, context: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
         """Queries and keys `(..., heads * maps, rows, head width)`."""
-        queries, keys = self._queries(x), self._heads(self.key(context), self.heads * self.maps)
+        queries, keys = self._queries(x), self._heads(self.key(context), self.heads * self.key_maps)
+        if self.key_maps < self.maps:
+            keys = keys.repeat_interleave(self.maps, -3)
         for one in self.remedies:
             queries, keys = one.queries_keys(queries, keys, read)
         return queries, keys
@@ -243,7 +249,11 @@ class Attention(nn.Module):
         return dropped
 
     def _queries(self, x: Tensor) -> Tensor:
-        queries = self._heads(self.query(x), self.heads * self.maps)
+        queries = self._heads(self.query(x), self.heads * self.key_maps)
+        for one in self.remedies:
+            if one.shared_keys:
+                second = self._heads(one.second_queries(x), self.heads)
+                queries = torch.stack([queries, second], -3).flatten(-4, -3)
         return queries * queries.shape[-1] ** -0.5
 
     @staticmethod

@@ -13,7 +13,7 @@ from lengthwise.models._base import Model, model, position_ids, read_of, tokens_
 from lengthwise.models.attention import Attention
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
-from lengthwise.remedies._base import Chain, chain_maps, require_fit
+from lengthwise.remedies._base import Chain, chain_key_maps, require_fit
 from lengthwise.remedies.learned import DEVIATION
 from lengthwise.tasks import Task, Tokens, TokenTask
 
@@ -93,7 +93,7 @@ class GPT(nn.Module):
         shape = Shape(
             width=size.width,
             heads=size.heads,
-            head_width=size.width // size.heads // chain_maps(remedies),
+            head_width=size.width // size.heads // chain_key_maps(remedies),
             value_width=size.width,
             layer=0,
             max_length=max_length,

@@ -13,7 +13,7 @@ from lengthwise.models._base import Model, model, position_ids, read_of, tokens_
 from lengthwise.models.attention import Attention
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
-from lengthwise.remedies._base import Chain, chain_maps, require_fit
+from lengthwise.remedies._base import Chain, chain_key_maps, require_fit
 from lengthwise.tasks import Task, Tokens, TokenTask
 
 
@@ -76,7 +76,7 @@ class MinimalTransformer(nn.Module):
         shape = Shape(
             width=width,
             heads=1,
-            head_width=(key_width or width) // chain_maps(remedies),
+            head_width=(key_width or width) // chain_key_maps(remedies),
             value_width=value_width or width,
             layer=0,
             max_length=max_length,

@@ -52,9 +52,10 @@ class Keys:
     key_ids: Tensor | None = None
     """Position ids of keys, `(..., keys)`."""
     x: Tensor | None = None
-    """What queries are made of, `(..., queries, width)`; None where keys are read as a multiset."""
+    """What queries are made of, `(..., queries, width)`; None where keys are read as a multiset
+    for many queries at once (`by_multiset`)."""
     context: Tensor | None = None
-    """What keys are made of, `(..., keys, width)`; None like `x`."""
+    """What keys are made of, `(..., keys, width)`; None where no key is formed."""
     bias: Tensor | None = None
     """A bias of the scores that all layers share."""
     causal: bool = False
@@ -93,6 +94,13 @@ class Remedy(nn.Module):
 
     maps: ClassVar[int] = 1
     """Score maps per head: 2 for differential attention, whose `weights` makes one of them."""
+
+    shared_keys: ClassVar[bool] = False
+    """Whether the maps of a head share its keys, and differ in their queries alone: the model's
+    own queries are those of the first map, and `second_queries` makes those of the second."""
+
+    excludes: ClassVar[tuple[str, ...]] = ()
+    """Hooks in which no other remedy may act beside it, because it leaves nothing for them."""
 
     by_multiset: ClassVar[bool] = False
     """Whether equal keys may be read once with the logarithm of their count, because nothing
@@ -140,6 +148,10 @@ class Remedy(nn.Module):
         """The embedded tokens `(..., length, width)` (not per layer)."""
         return hidden
 
+    def second_queries(self, x: Tensor) -> Tensor:
+        """Queries of the second map, `(..., queries, heads * head width)`, with `shared_keys`."""
+        raise NotImplementedError
+
     def queries_keys(self, queries: Tensor, keys: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
         """Queries and keys `(..., heads, rows, head width)`; queries come scaled already."""
         return queries, keys
@@ -170,7 +182,8 @@ class Remedy(nn.Module):
 
 
 HOOKS = (
-    "ids", "embedded", "queries_keys", "scale", "bias", "scores", "weights", "mixed", "output",
+    "ids", "embedded", "second_queries", "queries_keys", "scale", "bias", "scores", "weights",
+    "mixed", "output",
 )  # fmt: skip
 _OF_MODEL = ("ids", "embedded", "bias")
 
@@ -194,10 +207,10 @@ def canonical(specifications: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def chain_maps(specifications: Sequence[str]) -> int:
-    """How many score maps a head has with these remedies."""
-    names = names_of(specifications)
-    return max((int(REMEDIES.get(name).maps) for name in names), default=1)
+def chain_key_maps(specifications: Sequence[str]) -> int:
+    """How many keys a head has with these remedies: one for each of its maps that share none."""
+    kinds = [REMEDIES.get(name) for name in names_of(specifications)]
+    return max((kind.maps for kind in kinds if not kind.shared_keys), default=1)
 
 
 def names_of(specifications: Sequence[str]) -> list[str]:
@@ -269,6 +282,12 @@ def require_fit(
                     f"{one.replaces}: expected one of them"
                 )
             taken[one.replaces] = one.name
+        for other in remedies:
+            if other is not one and one.excludes and other.acts(*one.excludes):
+                raise InputError(
+                    f"remedies = {one.name!r} and {other.name!r}: {one.name!r} leaves no place for "
+                    f"what {other.name!r} does: expected one of them"
+                )
         expected = f"one that needs no positions, as {model} has none"
         require(positions or not one.positional, "remedy", one.name, expected)
         expected = "another one: over a batch of sequences it mixes later tokens into earlier ones"
