@@ -33,7 +33,9 @@ def models(draw: st.DrawFn) -> GPT:
     torch.manual_seed(draw(st.integers(0, 1000)))
     heads = draw(st.sampled_from([1, 2, 3]))
     size = Size(draw(st.integers(1, 3)), heads, heads * draw(st.sampled_from([2, 4, 6])))
-    positions = draw(st.sampled_from(["none", *POSITIONAL]))
+    fit = [name for name in POSITIONAL if heads > 1 or name != "nape"]
+    fit = [name for name in fit if size.width > 2 * heads or name != "dynamic-ntk"]
+    positions = draw(st.sampled_from(["none", *fit]))
     norm = draw(st.sampled_from(["none", "layernorm", "rmsnorm:place=before"]))
     return shaken(
         GPT(

@@ -87,6 +87,12 @@ def test_sets_have_no_positions(name: str) -> None:
         SetReader(3, 2, 4, width=16, heads=2, remedies=(name,))
 
 
+@pytest.mark.parametrize("name", [n for n in REMEDIES.names() if REMEDIES.get(n).ordered])
+def test_sets_have_no_order(name: str) -> None:
+    with pytest.raises(InputError, match=f"remedy = '{name}': expected one that needs no order"):
+        SetReader(3, 2, 4, width=16, heads=2, remedies=(name,))
+
+
 def test_a_set_reader_has_no_place_for_a_remedy_of_the_whole_model(tmp_path: Path) -> None:
     text = BIASED.replace("def scores(self, scores, read)", "def embedded(self, hidden, ids)")
     path = written(

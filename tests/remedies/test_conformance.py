@@ -11,7 +11,18 @@ class TestPackage(RemedyConformance):
 
 
 class TestOptions(RemedyConformance):
-    remedies = ("layernorm:place=before", "batchnorm:place=before", "fire:hidden=3")
+    remedies = (
+        "layernorm:place=before",
+        "batchnorm:place=before",
+        "fire:hidden=3",
+        "interpolated:factor=4",
+        "yarn:factor=4",
+        "dynamic-ntk:factor=4",
+        "nape:slopes=exponential",
+        "blockwise:length=4",
+        "fox:start=5",
+        "cope:count=4",
+    )
 
 
 class TestChains(RemedyConformance):

@@ -113,6 +113,8 @@ class Attention(nn.Module):
         slow = self.vmapped and queries.device.type == "cpu"
         if self.maps == 1 and not (slow or self.dropping or self.acts("scores", "weights")):
             return self._attend(queries, keys, context, read)
+        if self.acts("scores"):
+            read = replace(read, queries=queries)
         scores = self.scores(queries @ keys.mT, read)
         return self.mix(self.weights(scores, read), context)
 
@@ -132,6 +134,10 @@ class Attention(nn.Module):
         """Scores out of the products of queries and keys, `(..., heads * maps, queries, keys)`."""
         bias = self._bias(read)
         scores = products if bias is None else products + bias
+        if self.acts("scores") and read.queries is None and read.context is not None:
+            assert read.x is not None
+            queries, _ = self._queries_keys(read.x, read.context, read)
+            read = replace(read, queries=self.scaled(queries, read))
         for one in self.remedies:
             scores = one.scores(scores, read)
         return scores

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from lengthwise.errors import require, require_name
 from lengthwise.hyperparameters import Hyperparameters
-from lengthwise.models._base import Model, model, position_ids, read_of, tokens_of
+from lengthwise.models._base import Model, embedded, model, position_ids, read_of, tokens_of
 from lengthwise.models.attention import Attention
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
@@ -134,9 +134,8 @@ class GPT(nn.Module):
     def forward(self, inputs: Tensor | Tokens) -> Tensor:
         """Logits `(batch, length, classes)` of tokens `(batch, length)`."""
         inputs = tokens_of(inputs)
-        hidden, ids = self.tokens(inputs.tokens), position_ids(inputs, self.remedies)
-        for one in self.remedies:
-            hidden = one.embedded(hidden, ids)
+        ids = position_ids(inputs, self.remedies)
+        hidden = embedded(inputs, self.tokens(inputs.tokens), ids, self.remedies)
         hidden = self.embed_dropout(hidden)
         read = read_of(inputs, ids, hidden, self.remedies, causal=self.causal)
         for block in self.blocks:

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from lengthwise.errors import require
 from lengthwise.hyperparameters import Hyperparameters
-from lengthwise.models._base import Model, model, position_ids, read_of, tokens_of
+from lengthwise.models._base import Model, embedded, model, position_ids, read_of, tokens_of
 from lengthwise.models.attention import Attention
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
@@ -157,9 +157,8 @@ class MinimalTransformer(nn.Module):
 
     def _read_sequence(self, inputs: Tokens) -> Tensor:
         """Ordinary causal attention, where every place is treated on its own."""
-        hidden, ids = self.embedding(inputs.tokens), position_ids(inputs, self.remedies)
-        for one in self.remedies:
-            hidden = one.embedded(hidden, ids)
+        ids = position_ids(inputs, self.remedies)
+        hidden = embedded(inputs, self.embedding(inputs.tokens), ids, self.remedies)
         hidden = self.embed_dropout(hidden)
         x = self.pre_norm(hidden)
         read = read_of(inputs, ids, x, self.remedies, causal=True)

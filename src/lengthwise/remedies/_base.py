@@ -56,6 +56,9 @@ class Keys:
     for many queries at once (`by_multiset`)."""
     context: Tensor | None = None
     """What keys are made of, `(..., keys, width)`; None where no key is formed."""
+    queries: Tensor | None = None
+    """The queries as keys are compared with them, `(..., heads * maps, queries, head width)`;
+    only in `scores`, and None like `context`."""
     bias: Tensor | None = None
     """A bias of the scores that all layers share."""
     causal: bool = False
@@ -82,8 +85,8 @@ class Remedy(nn.Module):
     """A part that claims to carry a model further in length.
 
     A remedy is made once per layer and acts through the hooks of attention, or with
-    `per_layer = False` once per model, where it may treat position ids, embedded tokens, and give
-    one bias to all layers. Several remedies chain in the order in which they are named.
+    `per_layer = False` once per model, where it may treat position ids, embedded tokens, hide keys,
+    and give one bias to all layers. Several remedies chain in the order in which they are named.
     """
 
     name: ClassVar[str]
@@ -115,6 +118,9 @@ class Remedy(nn.Module):
     tracks: ClassVar[bool] = False
     """Whether it can read several position ids per token."""
 
+    ordered: ClassVar[bool] = False
+    """Whether it needs the order of the keys, though no ids; a set has neither."""
+
     causal: ClassVar[bool] = True
     """Whether a token's output stays independent of later tokens."""
 
@@ -123,6 +129,9 @@ class Remedy(nn.Module):
     not, as where positions are stretched by the length of the input, every length is measured on
     inputs of its own."""
 
+    in_place_of: ClassVar[str | None] = None
+    """The remedy of a trained model whose place it takes where it is one of `test_remedies`."""
+
     own_stream: ClassVar[bool] = True
     """Whether its initial weights come from a random stream of its own, so that the rest of the
     model starts out as it would without it."""
@@ -130,6 +139,11 @@ class Remedy(nn.Module):
     def __init__(self, shape: Shape) -> None:
         """Make it for a shape; further keywords of a subclass are its options."""
         super().__init__()
+
+    @classmethod
+    def reshaped(cls, shape: Shape, **options: Any) -> Shape:
+        """The shape that all remedies beside it are made for: it may need more position ids."""
+        return shape
 
     @property
     def replaces(self) -> str | None:
@@ -147,6 +161,14 @@ class Remedy(nn.Module):
     def embedded(self, hidden: Tensor, ids: Tensor) -> Tensor:
         """The embedded tokens `(..., length, width)` (not per layer)."""
         return hidden
+
+    def numbered(self, hidden: Tensor, tokens: Tensor) -> Tensor:
+        """The embedded tokens as `embedded`, by the numbers `(..., length)` of the tokens."""
+        return hidden
+
+    def visible(self, read: Keys) -> Tensor | None:
+        """Which keys stay seen: True and False that broadcast to `log_count` (not per layer)."""
+        return None
 
     def second_queries(self, x: Tensor) -> Tensor:
         """Queries of the second map, `(..., queries, heads * head width)`, with `shared_keys`."""
@@ -182,10 +204,11 @@ class Remedy(nn.Module):
 
 
 HOOKS = (
-    "ids", "embedded", "second_queries", "queries_keys", "scale", "bias", "scores", "weights",
-    "mixed", "output",
+    "ids", "embedded", "numbered", "visible", "second_queries", "queries_keys", "scale", "bias",
+    "scores", "weights", "mixed", "output",
 )  # fmt: skip
-_OF_MODEL = ("ids", "embedded", "bias")
+_OF_MODEL_ALONE = ("ids", "embedded", "numbered", "visible")
+_OF_MODEL = (*_OF_MODEL_ALONE, "bias")
 
 
 def softmax(scores: Tensor, read: Keys) -> Tensor:
@@ -238,6 +261,10 @@ class Chain:
             stream: Key of the random stream of the model: see `lengthwise.randomness.where`.
         """
         self._specifications = specifications
+        for specification in specifications:
+            name, options = _parsed(specification)
+            kind = REMEDIES.get(name)
+            shape = kind.reshaped(shape, **_options(kind, options))
         self._shape = shape
         self._stream = stream
 
@@ -290,6 +317,11 @@ def require_fit(
                 )
         expected = f"one that needs no positions, as {model} has none"
         require(positions or not one.positional, "remedy", one.name, expected)
+        expected = f"one that needs no order of keys, as {model} has none"
+        require(positions or not one.ordered, "remedy", one.name, expected)
+        expected = "another one beside it that reads position ids, such as 'rotary'"
+        read = any(other.positional for other in remedies)
+        require(read or not one.acts("ids"), "remedy", one.name, expected)
         expected = "another one: over a batch of sequences it mixes later tokens into earlier ones"
         require(one.causal or not causal, "remedy", one.name, expected)
         expected = f"one that reads {tracks} position ids per token, as this task has"
@@ -299,7 +331,7 @@ def require_fit(
 def _require_hooks(one: Remedy) -> None:
     """A hook that would never be called is a mistake in the remedy."""
     for hook in HOOKS:
-        called = hook in _OF_MODEL if not one.per_layer else hook not in ("ids", "embedded")
+        called = hook in _OF_MODEL if not one.per_layer else hook not in _OF_MODEL_ALONE
         expected = f"per_layer = {not one.per_layer}, as it overrides {hook}"
         require(called or not one.acts(hook), "remedy", one.name, expected)
 

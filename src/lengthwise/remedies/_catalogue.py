@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 
 from lengthwise.registry import REMEDIES
-from lengthwise.remedies._base import HOOKS, Chain, Remedy, Shape, chain_maps, names_of
+from lengthwise.remedies._base import HOOKS, Chain, Remedy, Shape, chain_key_maps, names_of
 
 LAYERS, HEADS, WIDTH = 4, 4, 128
 """The small GPT, in which parameters are counted."""
@@ -21,6 +21,7 @@ KINDS = {
 
 FLAGS = {
     "positional": (True, "needs position ids, which sets have not"),
+    "ordered": (True, "needs the order of keys, which sets have not"),
     "per_layer": (False, "is one for the whole model"),
     "stochastic": (False, "makes weights that are no probabilities; entropies are not measured"),
     "by_multiset": (True, "may read equal keys once, with their count"),
@@ -42,7 +43,7 @@ class Entry:
     source: str
     """The arXiv number of the paper that it is from; empty where there is none."""
     summary: str
-    """The first sentence of its docstring."""
+    """The first sentence of its docstring, without its source."""
     text: str
     """All of its docstring."""
     options: tuple[str, ...]
@@ -60,7 +61,7 @@ def small_shape(specification: str, max_train_length: int = 64, max_length: int 
     return Shape(
         width=WIDTH,
         heads=HEADS,
-        head_width=WIDTH // HEADS // chain_maps([specification]),
+        head_width=WIDTH // HEADS // chain_key_maps([specification]),
         value_width=WIDTH,
         layer=0,
         max_length=max_length,
@@ -84,7 +85,9 @@ def describe(specification: str) -> Entry:
         kind=kind_of(made[0]),
         hooks=tuple(hook for hook in HOOKS if made[0].acts(hook)),
         source=_source(cls, text),
-        summary=" ".join(text.partition("\n\n")[0].split()),
+        summary=re.sub(
+            r" \([^(]*\d{4}\.\d{4,5}\)", "", " ".join(text.partition("\n\n")[0].split())
+        ),
         text=text,
         options=_options(cls),
         replaces=made[0].replaces or "",
@@ -101,9 +104,11 @@ def catalogue() -> dict[str, list[Entry]]:
 
 def kind_of(one: Remedy) -> str:
     """One of `KINDS`, by the hooks it acts on; none at all are the positions that are not there."""
-    if one.acts("ids", "embedded") or (one.positional and one.acts("queries_keys")):
+    if one.acts("ids", "embedded", "numbered", "visible"):
         return "positions"
-    if one.acts("bias") or one.positional:
+    if one.positional and one.acts("queries_keys"):
+        return "positions"
+    if one.acts("bias") or "position" in (one.replaces or ""):
         return "biases"
     if one.acts("queries_keys", "scale", "scores", "weights"):
         return "scores and weights"

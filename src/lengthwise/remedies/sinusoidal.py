@@ -6,7 +6,7 @@ from torch import Tensor
 from lengthwise.errors import require
 from lengthwise.remedies._base import Remedy, Shape, remedy
 from lengthwise.remedies.learned import DEVIATION
-from lengthwise.remedies.rotary import angles
+from lengthwise.remedies.rotary import angles, frequencies
 
 
 @remedy("sinusoidal")
@@ -34,6 +34,6 @@ class Sinusoidal(Remedy):
 
     def embedded(self, hidden: Tensor, ids: Tensor) -> Tensor:
         """Add the waves at `ids`."""
-        turned = angles(ids, self.width // 2, hidden)
+        turned = angles(ids, frequencies(self.width // 2, ids.device), hidden)
         waves = torch.cat([turned.sin(), turned.cos()], -1).to(hidden.dtype)
         return hidden + waves * (DEVIATION * 2**0.5)

@@ -20,7 +20,7 @@ class StickBreaking(Remedy):
     first, though: what lies n keys back is found only if all between them keep their hands off.
     """
 
-    positional = True  # it needs the order of the keys, though no ids
+    ordered = True
     stochastic = False
 
     def weights(self, scores: Tensor, read: Keys) -> Tensor:
