@@ -85,9 +85,7 @@ def describe(specification: str) -> Entry:
         kind=kind_of(made[0]),
         hooks=tuple(hook for hook in HOOKS if made[0].acts(hook)),
         source=_source(cls, text),
-        summary=re.sub(
-            r" \([^(]*\d{4}\.\d{4,5}\)", "", " ".join(text.partition("\n\n")[0].split())
-        ),
+        summary=_summary(text),
         text=text,
         options=_options(cls),
         replaces=made[0].replaces or "",
@@ -113,6 +111,11 @@ def kind_of(one: Remedy) -> str:
     if one.acts("queries_keys", "scale", "scores", "weights"):
         return "scores and weights"
     return "norms" if one.acts("mixed", "output") else "positions"
+
+
+def _summary(text: str) -> str:
+    first = " ".join(text.partition("\n\n")[0].split())
+    return re.sub(r" \([^(]*\d{4}\.\d{4,5}\)", "", first)
 
 
 def _source(cls: type[Remedy], text: str) -> str:
