@@ -92,10 +92,12 @@ class LayerNormPerHead(Norm):
 
     def make(self, width: int) -> nn.Module:
         """A norm of groups, which are the heads."""
-        return _RowsGroupNorm(self._heads, width)
+        return RowsGroupNorm(self._heads, width)
 
 
-class _RowsGroupNorm(nn.GroupNorm):
+class RowsGroupNorm(nn.GroupNorm):
+    """A norm of groups of the last axis, which torch has for the second one only."""
+
     def forward(self, rows: Tensor) -> Tensor:
         """`(..., width)` to the same."""
         return super().forward(rows.flatten(0, -2)).view_as(rows)
