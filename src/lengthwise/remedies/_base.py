@@ -118,6 +118,10 @@ class Remedy(nn.Module):
     causal: ClassVar[bool] = True
     """Whether a token's output stays independent of later tokens."""
 
+    sees_later: ClassVar[bool] = False
+    """Whether it depends on them outside training too: then no model takes it in which tokens see
+    earlier ones only, not even one that takes batch norm."""
+
     own_stream: ClassVar[bool] = True
     """Whether its initial weights come from a random stream of its own, so that the rest of the
     model starts out as it would without it."""
@@ -263,9 +267,24 @@ class Chain:
 
 
 def require_fit(
-    remedies: Sequence[Any], *, positions: bool, causal: bool, tracks: int, model: str
+    remedies: Sequence[Any],
+    *,
+    positions: bool,
+    causal: bool,
+    tracks: int,
+    model: str,
+    ordered: bool = False,
 ) -> None:
-    """Raise `InputError` unless these remedies go together and with the model."""
+    """Raise `InputError` unless these remedies go together and with the model.
+
+    Args:
+        remedies: All of the model.
+        positions: Whether tokens have positions.
+        causal: Whether no token may depend on later ones, in training neither.
+        tracks: How many position ids a token has.
+        model: What errors call it.
+        ordered: Whether tokens see earlier ones only, though `causal` does not hold in training.
+    """
     taken: dict[str, str] = {}
     maps = [one.name for one in remedies if one.maps > 1]
     require(len(maps) <= 1, "remedies", maps, "one at most that has several score maps")
@@ -287,6 +306,8 @@ def require_fit(
         require(positions or not one.positional, "remedy", one.name, expected)
         expected = "another one: over a batch of sequences it mixes later tokens into earlier ones"
         require(one.causal or not causal, "remedy", one.name, expected)
+        expected = f"one that does not choose by later tokens, which {model} hides"
+        require(not (one.sees_later and ordered), "remedy", one.name, expected)
         expected = f"one that reads {tracks} position ids per token, as this task has"
         require(tracks == 1 or one.tracks or not one.positional, "remedy", one.name, expected)
 
