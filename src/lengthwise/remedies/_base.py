@@ -93,7 +93,7 @@ class Remedy(nn.Module):
     """Whether every layer has its own."""
 
     maps: ClassVar[int] = 1
-    """Score maps per head: 2 for differential attention, whose `weights` makes one of them."""
+    """Score maps per head: 2 for differential attention, which makes one of them (`combined`)."""
 
     shared_keys: ClassVar[bool] = False
     """Whether the maps of a head share its keys, and differ in their queries alone: the model's
@@ -133,7 +133,7 @@ class Remedy(nn.Module):
     @property
     def replaces(self) -> str | None:
         """What of the model it replaces: two remedies that replace the same are refused."""
-        return "the attention weights" if self.acts("weights") else None
+        return "the attention weights" if self.acts("weights", "combined") else None
 
     def acts(self, *hooks: str) -> bool:
         """Whether it does anything in one of these hooks: those that its class overrides."""
@@ -171,6 +171,13 @@ class Remedy(nn.Module):
         """Attention weights `(..., heads, queries, keys)`; None is the softmax."""
         return None
 
+    def combined(self, maps: Tensor, read: Keys) -> Tensor:
+        """What a head makes of its softmax maps: `(..., heads, maps, queries, any)` without maps.
+
+        It must be linear in the maps: it is given their weights, or what these have mixed.
+        """
+        raise NotImplementedError
+
     def mixed(self, heads: Tensor) -> Tensor:
         """The mixed values before W_O, `(..., queries, heads, value width of a head)`."""
         return heads
@@ -182,7 +189,7 @@ class Remedy(nn.Module):
 
 HOOKS = (
     "ids", "embedded", "second_queries", "queries_keys", "scale", "bias", "scores", "weights",
-    "mixed", "output",
+    "combined", "mixed", "output",
 )  # fmt: skip
 _OF_MODEL = ("ids", "embedded", "bias")
 

@@ -5,8 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from lengthwise.errors import require
-from lengthwise.remedies._base import Keys, Remedy, Shape, remedy, softmax
+from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
 from lengthwise.remedies.learned import DEVIATION
 
 
@@ -45,9 +44,9 @@ class Differential(Remedy):
         query_1, key_1, query_2, key_2 = self.vectors.unbind()
         return (query_1 * key_1).sum().exp() - (query_2 * key_2).sum().exp() + self.start
 
-    def weights(self, scores: Tensor, read: Keys) -> Tensor:
+    def combined(self, maps: Tensor, read: Keys) -> Tensor:
         """The difference of the two maps of every head."""
-        first, second = _both(scores, read)
+        first, second = maps.unbind(-3)
         return first - self.share * second
 
     def mixed(self, heads: Tensor) -> Tensor:
@@ -86,16 +85,8 @@ class DifferentialV2(Remedy):
         queries: Tensor = self.second(x)
         return queries
 
-    def weights(self, scores: Tensor, read: Keys) -> Tensor:
+    def combined(self, maps: Tensor, read: Keys) -> Tensor:
         """The first map of every head less what the gate leaves of the second."""
         assert read.x is not None
-        first, second = _both(scores, read)
+        first, second = maps.unbind(-3)
         return first - self.gate(read.x).sigmoid().mT.unsqueeze(-1) * second
-
-
-def _both(scores: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
-    """The first and the second map of every head."""
-    count = scores.shape[-3]
-    require(count % 2 == 0, "score maps", count, "two per head")
-    first, second = softmax(scores, read).unflatten(-3, (-1, 2)).unbind(-3)
-    return first, second
