@@ -1,5 +1,6 @@
 """Stick-breaking attention (arXiv 2410.17980): the nearest key that asks for it gets the weight."""
 
+import math
 from typing import Any
 
 import torch
@@ -31,11 +32,11 @@ class StickBreaking(Remedy):
         """The pieces, and what is left of every stick, `(..., queries, 1)`."""
         queries, keys = scores.shape[-2:]
         dtype = torch.promote_types(scores.dtype, torch.float32)  # for the sums
-        later = torch.full((queries, keys), -torch.inf, dtype=dtype, device=scores.device)
-        hidden = later.triu(keys - queries)
+        seen = torch.ones(queries, keys, dtype=dtype, device=scores.device)
+        seen = seen.tril(keys - queries - 1)
         if not read.causal:
-            hidden = hidden + read.log_count
-        pieces, rest = _Broken.apply(scores + hidden)
+            seen = seen * (read.log_count > -torch.inf)
+        pieces, rest = _Broken.apply(scores.to(dtype), seen)
         return pieces, rest
 
 
@@ -45,22 +46,27 @@ class _Broken(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(scores: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(scores: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
         # log(1 - sigmoid(s)) = -softplus(s) and log sigmoid(s) = s - softplus(s); summed from the
         # near end, because a difference of long sums would lose the near keys in rounding.
-        until = functional.softplus(scores).flip(-1).cumsum(-1).flip(-1)
-        return (scores - until).exp(), (-until[..., :1]).exp()
+        until = (functional.softplus(scores) * seen).flip(-1).cumsum(-1).flip(-1)
+        # Processors are slow at exponentials that underflow; hidden keys might overflow.
+        least = math.log(torch.finfo(scores.dtype).tiny)
+        return (scores - until).clamp(least, 0.0).exp() * seen, (-until[..., :1]).exp()
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: tuple[Tensor, Tensor]) -> None:
+    def setup_context(
+        ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]
+    ) -> None:
         ctx.save_for_backward(*inputs, *output)
 
     @staticmethod
-    def backward(ctx: Any, by_piece: Tensor, by_rest: Tensor) -> Tensor:
+    def backward(ctx: Any, by_piece: Tensor, by_rest: Tensor) -> tuple[Tensor, None]:
         """A score takes its own piece, and takes from all pieces that are further away."""
-        scores, pieces, rest = ctx.saved_tensors
+        scores, seen, pieces, rest = ctx.saved_tensors
         own = by_piece * pieces
-        return own - (own.cumsum(-1) + by_rest * rest) * scores.sigmoid()
+        taken = (own.cumsum(-1) + by_rest * rest) * (scores.sigmoid() * seen)
+        return own - taken, None
 
 
 @remedy("stick-breaking-rest")
