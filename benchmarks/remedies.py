@@ -23,7 +23,7 @@ from lengthwise.memory import keep_freed_memory
 from lengthwise.models import GPT
 from lengthwise.models.gpt import SIZES
 from lengthwise.registry import REMEDIES
-from lengthwise.remedies._catalogue import describe
+from lengthwise.remedies._catalogue import describe, with_what_it_needs
 
 VOCAB, TOKENS = 64, 2048
 LENGTHS = (64, 512)
@@ -76,9 +76,8 @@ class Step:
 
 def ours(name: str, length: int) -> Step:
     """The small GPT with a remedy, beside rotary positions where it says nothing of positions."""
-    entry = describe(name)
-    instead = entry.kind in ("positions", "biases") and "ids" not in entry.hooks
-    remedies = (name,) if instead else ("rotary", name)
+    instead = describe(name).kind in ("positions", "biases")
+    remedies = with_what_it_needs(name) if instead else ("rotary", name)
     return Step(GPT(VOCAB, length, SIZES["small"], remedies=remedies), length)
 
 

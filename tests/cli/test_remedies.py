@@ -10,7 +10,7 @@ from lengthwise.measures.profile import LENGTHS, TRAINED, profile
 from lengthwise.models import GPT
 from lengthwise.models.gpt import SIZES
 from lengthwise.registry import REMEDIES
-from lengthwise.remedies._catalogue import KINDS, catalogue, describe
+from lengthwise.remedies._catalogue import KINDS, catalogue, describe, with_what_it_needs
 
 SOUND = '''
 from lengthwise.remedies import Remedy, remedy
@@ -59,7 +59,7 @@ def test_parameters_are_those_that_the_small_gpt_gets(name: str) -> None:
         return sum(parameter.numel() for parameter in model.parameters())
 
     entry = describe(name)
-    assert entry.parameters == count(name) - count()
+    assert entry.parameters == count(*with_what_it_needs(name)) - count()
     assert entry.summary
     assert entry.kind in KINDS
 

@@ -7,7 +7,8 @@ from lengthwise.testing import RemedyConformance
 
 
 class TestPackage(RemedyConformance):
-    remedies = REMEDIES.names()
+    # Randomized positions need others that read them: see test_randomized.py.
+    remedies = tuple(name for name in REMEDIES.names() if name != "randomized")
 
 
 class TestOptions(RemedyConformance):

@@ -77,7 +77,7 @@ def _list() -> int:
                 f"  {entry.name:<{name}}  {where:<{hooks}}  {entry.source:<10}  "
                 f"{entry.parameters:>10}  {entry.summary}"
             )
-    print("\nParameters are those that it adds to the small GPT (4 layers, 4 heads, width 128).")
+    print("\nParameters: added to the small GPT (4 layers, 4 heads, width 128, 64 positions).")
     print("'lengthwise remedies NAME' explains and draws one; your own file is taken as well.")
     return 0
 

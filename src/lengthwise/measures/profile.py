@@ -15,7 +15,7 @@ from torch.nn import functional
 from lengthwise.models import Attention
 from lengthwise.models._base import position_ids, read_of
 from lengthwise.remedies._base import Chain
-from lengthwise.remedies._catalogue import HEADS, WIDTH, small_shape
+from lengthwise.remedies._catalogue import HEADS, WIDTH, small_shape, with_what_it_needs
 from lengthwise.remedies.learned import DEVIATION
 from lengthwise.tasks import Tokens
 
@@ -77,7 +77,8 @@ class _Reader:
     """One layer of attention whose queries and keys are what it is given."""
 
     def __init__(self, specification: str) -> None:
-        chain = Chain([specification], small_shape(specification, TRAINED, LENGTHS[-1]), stream=0)
+        remedies = with_what_it_needs(specification)
+        chain = Chain(remedies, small_shape(specification, TRAINED, LENGTHS[-1]), stream=0)
         self._of_model = chain.of_model().eval()
         self._attention = Attention(WIDTH, heads=HEADS, remedies=chain.of_layer(0)).eval()
         for part in (self._attention.query, self._attention.key, self._attention.output):
@@ -100,7 +101,8 @@ class _Reader:
         tokens = Tokens(torch.zeros(keys.shape[:-1], dtype=torch.int64))
         ids = position_ids(tokens, self._of_model)
         x, context = self._placed(queries, ids), self._placed(keys, ids)
-        read = read_of(tokens, ids, context, self._of_model, causal=True)
+        causal = all(one.causal for one in self._attention.remedies)
+        read = read_of(tokens, ids, context, self._of_model, causal=causal)
         read = replace(read, x=x, context=context)
         attention = self._attention
         products = attention.scaled(attention.products(x, context, read), read)

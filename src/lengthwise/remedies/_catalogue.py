@@ -27,6 +27,7 @@ FLAGS = {
     "by_multiset": (True, "may read equal keys once, with their count"),
     "by_prefix": (False, "reads a prefix otherwise than alone; every length is measured by itself"),
     "causal": (False, "mixes later tokens into earlier ones; causal models refuse it"),
+    "sees_later": (True, "chooses by later tokens; models that hide them refuse it"),
     "tracks": (True, "reads several position ids per token"),
 }
 """What a remedy may say of itself: the value worth telling, and what it means."""
@@ -69,6 +70,13 @@ def small_shape(specification: str, max_train_length: int = 64, max_length: int 
     )
 
 
+def with_what_it_needs(specification: str) -> tuple[str, ...]:
+    """The remedy, and beside one that changes position ids one that reads them."""
+    (name,) = names_of([specification])
+    reads = REMEDIES.get(name).ids is Remedy.ids
+    return (specification,) if reads else (specification, "rotary")
+
+
 def describe(specification: str) -> Entry:
     """The remedy of that name or file, with options behind a colon.
 
@@ -108,7 +116,7 @@ def kind_of(one: Remedy) -> str:
         return "positions"
     if one.acts("bias") or "position" in (one.replaces or ""):
         return "biases"
-    if one.acts("queries_keys", "scale", "scores", "weights"):
+    if one.acts("queries_keys", "scale", "scores", "weights", "combined"):
         return "scores and weights"
     return "norms" if one.acts("mixed", "output") else "positions"
 

@@ -11,11 +11,15 @@ from lengthwise.remedies.rotary import angles, frequencies
 
 @remedy("sinusoidal")
 class Sinusoidal(Remedy):
-    """Sines and cosines of the position, from one period per 2 pi to one per 20000 pi.
+    """Sines and cosines of the position, added to the tokens (arXiv 1706.03762).
 
-    They are as large as learned vectors are at the start, so that they do not drown the tokens
-    (ours; the original scales the tokens up instead). Nothing is learned per position, and any
-    length can be read.
+    Feature i of the first half is sin(id * 10000^(-i / pairs)) and feature i of the second half the
+    cosine of the same, from one period per 2 pi to one per 20000 pi (the paper has them as
+    neighbours, which for learned weights is the same). They are as large as learned vectors are at
+    the start, so that they do not drown the tokens (ours; the original scales the tokens up
+    instead). Nothing is learned per position, and any length can be read; beyond the training
+    length the slow waves reach values that training never saw. It is not the variant with a learned
+    scale.
     """
 
     per_layer = False
