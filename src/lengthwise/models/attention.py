@@ -111,7 +111,9 @@ class Attention(nn.Module):
         queries, keys = self._queries_keys(x, context, read)
         queries = self.scaled(queries, read)
         slow = self.vmapped and queries.device.type == "cpu"
-        if self.maps == 1 and not (slow or self.dropping or self.acts("scores", "weights")):
+        # Only queries as wide as values have a kernel that is faster than all weights at once.
+        even = self.maps == 1 or queries.shape[-1] == self.value.out_features // self.heads
+        if even and not (slow or self.dropping or self.acts("scores", "weights")):
             return self._attend(queries, keys, context, read)
         if self.acts("scores"):
             read = replace(read, queries=queries)
@@ -148,7 +150,7 @@ class Attention(nn.Module):
             weights = one.weights(scores, read)
             if weights is not None:
                 return weights
-        return softmax(scores, read)
+        return self._combined(softmax(scores, read), read)
 
     def mix(self, weights: Tensor, context: Tensor) -> Tensor:
         """Mix the values of `context` by weights, and project the mix."""
@@ -217,12 +219,21 @@ class Attention(nn.Module):
         """Softmax attention in one kernel, which never holds all weights."""
         bias = self._bias(read)
         values = self._heads(self.value(context), self.heads)
+        if self.maps > 1:
+            values = values.repeat_interleave(self.maps, -3)
         plain = read.causal and bias is None
         mask = None if plain else read.log_count if bias is None else read.log_count + bias
         heads = functional.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, is_causal=plain, scale=1.0
         )
-        return self.finish(heads.transpose(-2, -3)).output
+        return self.finish(self._combined(heads, read).transpose(-2, -3)).output
+
+    def _combined(self, maps: Tensor, read: Keys) -> Tensor:
+        """What heads make of their maps `(..., heads * maps, queries, any)`."""
+        for one in self.remedies:
+            if one.acts("combined"):
+                return one.combined(maps.unflatten(-3, (self.heads, self.maps)), read)
+        return maps
 
     def _queries_keys(self, x: Tensor, context: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
         """Queries and keys `(..., heads * maps, rows, head width)`."""

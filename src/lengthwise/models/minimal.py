@@ -97,7 +97,8 @@ class MinimalTransformer(nn.Module):
         )
         self.unembedding = nn.Linear(width, classes or vocab, bias=False)
         every = [*self.remedies, *self.attention.remedies]
-        require_fit(every, positions=True, causal=False, tracks=1, model="a minimal transformer")
+        model = "a minimal transformer"
+        require_fit(every, positions=True, causal=False, tracks=1, model=model, ordered=True)
 
     def forward(self, inputs: Tensor | Tokens) -> Tensor:
         """Logits of the next token after every prefix.

@@ -96,7 +96,7 @@ class Remedy(nn.Module):
     """Whether every layer has its own."""
 
     maps: ClassVar[int] = 1
-    """Score maps per head: 2 for differential attention, whose `weights` makes one of them."""
+    """Score maps per head: 2 for differential attention, which makes one of them (`combined`)."""
 
     shared_keys: ClassVar[bool] = False
     """Whether the maps of a head share its keys, and differ in their queries alone: the model's
@@ -123,6 +123,10 @@ class Remedy(nn.Module):
 
     causal: ClassVar[bool] = True
     """Whether a token's output stays independent of later tokens."""
+
+    sees_later: ClassVar[bool] = False
+    """Whether it depends on them outside training too: then no model takes it in which tokens see
+    earlier ones only, not even one that takes batch norm."""
 
     by_prefix: ClassVar[bool] = True
     """Whether outside training a token's output stays the same however many tokens follow it. If
@@ -152,7 +156,7 @@ class Remedy(nn.Module):
     @property
     def replaces(self) -> str | None:
         """What of the model it replaces: two remedies that replace the same are refused."""
-        return "the attention weights" if self.acts("weights") else None
+        return "the attention weights" if self.acts("weights", "combined") else None
 
     def begun(self, weights: Tensor, key: Tensor) -> dict[str, Tensor]:
         """Its buffers by name, with `from_run`: out of the last layer's attention weights.
@@ -207,6 +211,13 @@ class Remedy(nn.Module):
         """Attention weights `(..., heads, queries, keys)`; None is the softmax."""
         return None
 
+    def combined(self, maps: Tensor, read: Keys) -> Tensor:
+        """What a head makes of its softmax maps: `(..., heads, maps, queries, any)` without maps.
+
+        It must be linear in the maps: it is given their weights, or what these have mixed.
+        """
+        raise NotImplementedError
+
     def mixed(self, heads: Tensor) -> Tensor:
         """The mixed values before W_O, `(..., queries, heads, value width of a head)`."""
         return heads
@@ -218,7 +229,7 @@ class Remedy(nn.Module):
 
 HOOKS = (
     "ids", "embedded", "numbered", "visible", "second_queries", "queries_keys", "scale", "bias",
-    "scores", "weights", "mixed", "output",
+    "scores", "weights", "combined", "mixed", "output",
 )  # fmt: skip
 _OF_MODEL_ALONE = ("ids", "embedded", "numbered", "visible")
 _OF_MODEL = (*_OF_MODEL_ALONE, "bias")
@@ -308,9 +319,24 @@ class Chain:
 
 
 def require_fit(
-    remedies: Sequence[Any], *, positions: bool, causal: bool, tracks: int, model: str
+    remedies: Sequence[Any],
+    *,
+    positions: bool,
+    causal: bool,
+    tracks: int,
+    model: str,
+    ordered: bool = False,
 ) -> None:
-    """Raise `InputError` unless these remedies go together and with the model."""
+    """Raise `InputError` unless these remedies go together and with the model.
+
+    Args:
+        remedies: All of the model.
+        positions: Whether tokens have positions.
+        causal: Whether no token may depend on later ones, in training neither.
+        tracks: How many position ids a token has.
+        model: What errors call it.
+        ordered: Whether tokens see earlier ones only, though `causal` does not hold in training.
+    """
     taken: dict[str, str] = {}
     maps = [one.name for one in remedies if one.maps > 1]
     require(len(maps) <= 1, "remedies", maps, "one at most that has several score maps")
@@ -337,6 +363,8 @@ def require_fit(
         require(read or not one.acts("ids"), "remedy", one.name, expected)
         expected = "another one: over a batch of sequences it mixes later tokens into earlier ones"
         require(one.causal or not causal, "remedy", one.name, expected)
+        expected = f"one that does not choose by later tokens, which {model} hides"
+        require(not (one.sees_later and ordered), "remedy", one.name, expected)
         expected = f"one that reads {tracks} position ids per token, as this task has"
         require(tracks == 1 or one.tracks or not one.positional, "remedy", one.name, expected)
 

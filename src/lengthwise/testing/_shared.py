@@ -1,6 +1,7 @@
 """What the suites share: a task of another kind than the package has, and comparisons."""
 
 import json
+import re
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,9 +44,12 @@ def shaken(model: Module, size: float = 0.3) -> Module:
 
 def require_close(found: Tensor, expected: Tensor, case: str, **tolerance: Any) -> None:
     """Assert that two tensors are equal but for rounding; a failure begins with the case."""
-    torch.testing.assert_close(
-        found, expected, **(tolerance or CLOSE), msg=lambda told: f"{case}: {told}"
-    )
+
+    def say(told: str) -> str:
+        where = re.search(r"absolute difference: (\S+) (at index \(.*?\))", told)
+        return f"{case}: {f'they differ by {float(where[1]):.3g} {where[2]}' if where else told}"
+
+    torch.testing.assert_close(found, expected, **(tolerance or CLOSE), msg=say)
 
 
 def gradients(model: nn.Module, logits: Tensor) -> Tensor:
