@@ -9,30 +9,38 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+Clock = Callable[[], float]
 
-def seconds(work: Callable[[], object], repeats: int = 1) -> float:
+
+def seconds(
+    work: Callable[[], object], repeats: int = 1, clock: Clock = time.perf_counter
+) -> float:
     """How long one call takes, on average over `repeats` calls in a row."""
-    start = time.perf_counter()
+    start = clock()
     for _ in range(repeats):
         work()
-    return (time.perf_counter() - start) / repeats
+    return (clock() - start) / repeats
 
 
 def interleaved(
-    competitors: Mapping[str, Callable[[], object]], rounds: int, repeats: int = 1
+    competitors: Mapping[str, Callable[[], object]],
+    rounds: int,
+    repeats: int = 1,
+    clock: Clock = time.perf_counter,
 ) -> dict[str, float]:
     """The median seconds of one call of each competitor.
 
     Every round times every competitor once, so that a slow moment of the machine meets all of
     them, and begins with the next one, so that none always follows the same neighbour. A first
-    round, for caches and lazy set-up, does not count.
+    round, for caches and lazy set-up, does not count. Where all work is done by one thread,
+    `time.process_time` as the clock leaves out the time in which others had the processor.
     """
     order = list(competitors)
     times: dict[str, list[float]] = {name: [] for name in competitors}
     for round_number in range(rounds + 1):
         order = order[1:] + order[:1]
         for name in order:
-            taken = seconds(competitors[name], repeats)
+            taken = seconds(competitors[name], repeats, clock)
             if round_number > 0:
                 times[name].append(taken)
     return {name: statistics.median(taken) for name, taken in times.items()}
@@ -59,11 +67,16 @@ class Comparison:
         return f"{self.name}: {self.ratio:.2f} (bar {bar}){'' if self.met else '  MISSED'}"
 
 
+def parser(description: str) -> argparse.ArgumentParser:
+    """The command line every benchmark has, to which one may add."""
+    own = argparse.ArgumentParser(description=description)
+    own.add_argument("--json", type=Path, metavar="FILE", help="keep the figures in FILE")
+    return own
+
+
 def arguments(description: str) -> argparse.Namespace:
-    """The command line every benchmark has."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="keep the figures in FILE")
-    return parser.parse_args()
+    """What was given on that command line."""
+    return parser(description).parse_args()
 
 
 def report(

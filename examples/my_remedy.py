@@ -1,5 +1,6 @@
 """A remedy of one's own: softmax with one more key that holds nothing (off by one)."""
 
+import torch
 from torch import Tensor
 
 from lengthwise.remedies import Keys, Remedy, remedy
@@ -16,4 +17,4 @@ class MyOffByOne(Remedy):
         """The softmax over all keys and one score of 0, which is left out of the mix."""
         seen = scores + read.log_count
         total = seen.logsumexp(-1, keepdim=True)
-        return (seen - total - (-total).exp().log1p()).exp()
+        return (seen - total.logaddexp(torch.zeros_like(total))).exp()

@@ -83,6 +83,8 @@ WITHOUT_TORCH = {
     "report --help": "Example: lengthwise report",
     "show --help": "Example: lengthwise show",
     "resume --help": "Example: lengthwise resume",
+    "remedies --help": "Example: lengthwise remedies my_remedy.py --check",
+    "remedies alibbi": "did you mean 'alibi'",
     "othello show f5d6c3": "white to move",
 }
 """Commands, and something that each says."""

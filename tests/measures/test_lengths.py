@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -209,3 +210,32 @@ def test_lengths_that_the_task_has_not_are_named() -> None:
 
     with pytest.raises(InputError, match="lengths = 'all': expected some: the task has 1099511627"):
         list(measure(fleet, Endless()))
+
+
+STRETCHED = '''
+from lengthwise.remedies import Remedy, remedy
+
+@remedy("stretched")
+class Stretched(Remedy):
+    """The attention output by the length of the input."""
+
+    by_prefix = {by_prefix}
+
+    def output(self, output):
+        return output * output.shape[-2]
+'''
+
+
+@pytest.mark.parametrize("by_prefix", [True, False])
+def test_what_depends_on_the_length_is_measured_at_every_length_alone(
+    by_prefix: bool, tmp_path: Path
+) -> None:
+    """What it says of prefixes decides: wrongly told, a long pass would give the short lengths."""
+    path = tmp_path / "stretched.py"
+    path.write_text(STRETCHED.format(by_prefix=by_prefix))
+    task = PrefixParity()
+    model = GPTModel(layers=1, heads=1, width=8, remedies=("rotary", str(path)))
+    fleet = build_fleet(lambda own: model.build(task, own), [Hyperparameters(seed=1)])
+    kl = {one.length: one.values for one in measure(fleet, task, inputs=8) if one.measure == "kl"}
+    short = [one.values for one in measure(fleet, task, [5], inputs=8) if one.measure == "kl"]
+    assert torch.equal(kl[5], short[0]) == (not by_prefix)

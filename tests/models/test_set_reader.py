@@ -15,7 +15,7 @@ from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys
 from lengthwise.remedies.norms import Norm
 from lengthwise.tasks import SetInput
-from lengthwise.testing.remedy import with_keys
+from lengthwise.testing._readers import with_keys
 
 ITEM, QUERY, CLASSES = 5, 3, 4
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}

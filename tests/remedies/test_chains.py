@@ -10,7 +10,7 @@ from lengthwise.models import GPT, GPTModel, MinimalTransformer, SetReader
 from lengthwise.models.gpt import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.tasks import SetInput
-from lengthwise.testing.remedy import with_keys
+from lengthwise.testing._readers import with_keys
 
 SMALL = Size(2, 2, 16)
 
@@ -87,6 +87,12 @@ def test_sets_have_no_positions(name: str) -> None:
         SetReader(3, 2, 4, width=16, heads=2, remedies=(name,))
 
 
+@pytest.mark.parametrize("name", [n for n in REMEDIES.names() if REMEDIES.get(n).ordered])
+def test_sets_have_no_order(name: str) -> None:
+    with pytest.raises(InputError, match=f"remedy = '{name}': expected one that needs no order"):
+        SetReader(3, 2, 4, width=16, heads=2, remedies=(name,))
+
+
 def test_a_set_reader_has_no_place_for_a_remedy_of_the_whole_model(tmp_path: Path) -> None:
     text = BIASED.replace("def scores(self, scores, read)", "def embedded(self, hidden, ids)")
     path = written(
@@ -99,7 +105,7 @@ def test_a_set_reader_has_no_place_for_a_remedy_of_the_whole_model(tmp_path: Pat
 def test_several_tracks_are_for_remedies_that_read_them() -> None:
     gpt("learned", tracks=2)
     gpt("learned", "scalable", tracks=2)
-    for name in ("rotary", "alibi", "fire", "offset", "sinusoidal"):
+    for name in ("rotary", "alibi", "fire", "sinusoidal"):
         with pytest.raises(InputError, match=f"remedy = '{name}': expected one that reads 2 posi"):
             gpt(name, tracks=2)
 

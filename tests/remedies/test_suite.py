@@ -104,6 +104,49 @@ BROKEN = {
         "def output(self, output): return output + torch.zeros(12, 1)[: output.shape[-2]]",
         SUITE.test_it_reads_eight_times_the_training_length_or_says_why_not,
     ),
+    "gives less than it has positions for": (
+        "def output(self, output):\n"
+        "        from lengthwise.errors import require\n"
+        "        require(output.shape[-2] <= 12, 'length', output.shape[-2], 'at most 12')\n"
+        "        return output",
+        SUITE.test_it_reads_eight_times_the_training_length_or_says_why_not,
+    ),
+    "depends on how many tokens there are": (
+        "def output(self, output): return output / output.shape[-2]",
+        SUITE.test_it_reads_eight_times_the_training_length_or_says_why_not,
+    ),
+    "gradients are not finite where keys are hidden": (
+        "def weights(self, scores, read):\n"
+        "        seen = (scores + read.log_count).exp()\n"
+        "        return seen / (seen.sum(-1, keepdim=True) - seen.amax(-1, keepdim=True))",
+        lambda chain: SUITE.test_gradients_are_finite(chain, torch.float32),
+    ),
+    "overflows where scores are large": (
+        "def weights(self, scores, read):\n"
+        "        seen = (scores.float() + read.log_count).exp()\n"
+        "        return (seen / seen.sum(-1, keepdim=True)).to(scores.dtype)",
+        lambda chain: SUITE.test_gradients_are_finite(chain, torch.float32),
+    ),
+    "cannot run where products are of bfloat16": (
+        "def output(self, output): return torch.matmul(output, torch.eye(16).to(output)) * (\n"
+        "        torch.inf if output.dtype is torch.bfloat16 else 1)",
+        SUITE.test_gradients_are_finite_where_a_run_multiplies_in_bfloat16,
+    ),
+    "keeps a buffer out of checkpoints": (
+        "def __init__(self, shape):\n"
+        "        super().__init__(shape)\n"
+        "        self.register_buffer('table', torch.randn(shape.width), persistent=False)\n"
+        "    def output(self, output): return output * self.table",
+        SUITE.test_all_state_is_in_parameters_and_buffers,
+    ),
+    "remembers the last pass": (
+        "def output(self, output):\n        self.last = output.detach()\n        return output",
+        SUITE.test_all_state_is_in_parameters_and_buffers,
+    ),
+    "entropies are measured of what is no probability": (
+        "def weights(self, scores, read): return -(scores + read.log_count).softmax(-1)",
+        SUITE.test_measures_of_entropy_are_of_probabilities_only,
+    ),
     "depends on the order of a set": (
         "def queries_keys(self, queries, keys, read): return queries, keys - keys.flip(-2)",
         lambda chain: SUITE.test_a_set_reader_reads_it_alike_on_all_paths(chain, 7),

@@ -28,6 +28,7 @@ COMMANDS = {
     "search run": ("search", "SearchRun", "Search a space of your own: any module and task"),
     "search status": ("search", "SearchStatus", "How far a search is, and its best trials"),
     "search export": ("search", "SearchExport", "A search as Parquet, CSV or an Optuna study"),
+    "remedies": ("remedies", "Remedies", "List remedies, explain and draw one, or check your own"),
     "certify": ("certify", "Certify", "The exact worst case of a trained model at every length"),
     "probe": ("probe", "Probe", "What attention does in a Hugging Face model as inputs grow"),
     "average": ("average", "Average", "Average a series of checkpoints (EMA, BEMA)"),

@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_leaves
 from lengthwise.errors import require
 from lengthwise.measures.distribution import MEASURES
 from lengthwise.randomness import address, at
+from lengthwise.remedies import Remedy
 from lengthwise.tasks import Task
 from lengthwise.tasks._base import map_tensors
 from lengthwise.training import Fleet
@@ -54,10 +55,10 @@ def measure_by_length(
 
     Lengths that have at most `inputs` different inputs are measured on all of them, others on
     inputs that are drawn, the same ones for every model and every weights. Where every prefix of an
-    input is an input (`task.prefixes`), one pass over long inputs serves all lengths, and a length
-    is what is answered at its own place; elsewhere every length has inputs of its own. Inputs of
-    which nothing is asked, such as games that have ended, do not count; a length at which none is
-    left has no measurement.
+    input is an input (`task.prefixes`), and is read as it would be alone (`Remedy.by_prefix`), one
+    pass over long inputs serves all lengths, and a length is what is answered at its own place;
+    elsewhere every length has inputs of its own. Inputs of which nothing is asked, such as games
+    that have ended, do not count; a length at which none is left has no measurement.
 
     Args:
         fleet: The models.
@@ -74,13 +75,15 @@ def measure_by_length(
     if not isinstance(inputs, Mapping):
         inputs = dict.fromkeys(lengths, inputs)
     sampled: _Sums | None = None
+    remedies = [part for part in fleet.template.modules() if isinstance(part, Remedy)]
+    at_once = task.prefixes and all(one.by_prefix for one in remedies)
     for length in lengths:
         every = task.enumerate_inputs(length, limit=inputs[length])
         if every is not None:
             sums = _Sums(fleet, task, weights)
             sums.add(map_tensors(lambda tensor: tensor.to(fleet.device), every))
             place = -1
-        elif task.prefixes:
+        elif at_once:
             if sampled is None:
                 key = torch.tensor(address(seed, "test"), device=fleet.device)
                 sampled = _Sums(fleet, task, weights)

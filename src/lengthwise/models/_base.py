@@ -70,6 +70,13 @@ def position_ids(inputs: Tokens, remedies: Iterable[Remedy]) -> Tensor:
     return ids
 
 
+def embedded(inputs: Tokens, hidden: Tensor, ids: Tensor, remedies: Iterable[Remedy]) -> Tensor:
+    """Embedded tokens as the model's remedies have them."""
+    for one in remedies:
+        hidden = one.numbered(one.embedded(hidden, ids), inputs.tokens)
+    return hidden
+
+
 def read_of(
     inputs: Tokens, ids: Tensor, like: Tensor, remedies: Iterable[Remedy], *, causal: bool
 ) -> Keys:
@@ -88,6 +95,11 @@ def read_of(
     # Several ids per token are for what is added to the embedding, not for distances.
     places = ids if ids.dim() <= inputs.tokens.dim() else None
     read = Keys(hidden, places, places, causal=causal and inputs.mask is None)
+    for one in remedies:
+        visible = one.visible(read)
+        if visible is not None:
+            hidden = read.log_count.masked_fill(~visible, -torch.inf)
+            read = replace(read, log_count=hidden, causal=False)
     for one in remedies:
         bias = one.bias(read)
         if bias is not None:

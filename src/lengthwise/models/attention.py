@@ -58,14 +58,16 @@ class Attention(nn.Module):
         value_width = value_width or width
         remedies = list(remedies)
         maps = max((one.maps for one in remedies), default=1)
+        key_maps = 1 if any(one.shared_keys for one in remedies) else maps
         for field, value, parts in (
-            ("key_width", key_width, heads * maps),
+            ("key_width", key_width, heads * key_maps),
             ("value_width", value_width, heads),
         ):
             require(value % parts == 0, field, value, f"a multiple of {parts}, the score maps"
                     if parts != heads else f"a multiple of heads = {heads}")  # fmt: skip
         self.heads = heads
         self.maps = maps
+        self.key_maps = key_maps
         self.query = nn.Linear(width, key_width, bias=bias)
         self.key = nn.Linear(width, key_width, bias=bias)
         self.value = nn.Linear(width, value_width, bias=bias)
@@ -109,8 +111,12 @@ class Attention(nn.Module):
         queries, keys = self._queries_keys(x, context, read)
         queries = self.scaled(queries, read)
         slow = self.vmapped and queries.device.type == "cpu"
-        if self.maps == 1 and not (slow or self.dropping or self.acts("scores", "weights")):
+        # Only queries as wide as values have a kernel that is faster than all weights at once.
+        even = self.maps == 1 or queries.shape[-1] == self.value.out_features // self.heads
+        if even and not (slow or self.dropping or self.acts("scores", "weights")):
             return self._attend(queries, keys, context, read)
+        if self.acts("scores"):
+            read = replace(read, queries=queries)
         scores = self.scores(queries @ keys.mT, read)
         return self.mix(self.weights(scores, read), context)
 
@@ -130,6 +136,10 @@ class Attention(nn.Module):
         """Scores out of the products of queries and keys, `(..., heads * maps, queries, keys)`."""
         bias = self._bias(read)
         scores = products if bias is None else products + bias
+        if self.acts("scores") and read.queries is None and read.context is not None:
+            assert read.x is not None
+            queries, _ = self._queries_keys(read.x, read.context, read)
+            read = replace(read, queries=self.scaled(queries, read))
         for one in self.remedies:
             scores = one.scores(scores, read)
         return scores
@@ -140,7 +150,7 @@ class Attention(nn.Module):
             weights = one.weights(scores, read)
             if weights is not None:
                 return weights
-        return softmax(scores, read)
+        return self._combined(softmax(scores, read), read)
 
     def mix(self, weights: Tensor, context: Tensor) -> Tensor:
         """Mix the values of `context` by weights, and project the mix."""
@@ -172,7 +182,9 @@ class Attention(nn.Module):
         """
         assert not self.acts("queries_keys")
         assert self.key.bias is None
-        keys = (self.key.weight @ lift).unflatten(0, (self.heads * self.maps, -1))
+        keys = (self.key.weight @ lift).unflatten(0, (self.heads * self.key_maps, -1))
+        if self.key_maps < self.maps:
+            keys = keys.repeat_interleave(self.maps, 0)
         return torch.einsum("...hqd,hdf->...hqf", self._queries(x), keys)
 
     def unfold(self, mixed: Tensor, lift: Tensor) -> Tensor:
@@ -207,16 +219,27 @@ class Attention(nn.Module):
         """Softmax attention in one kernel, which never holds all weights."""
         bias = self._bias(read)
         values = self._heads(self.value(context), self.heads)
+        if self.maps > 1:
+            values = values.repeat_interleave(self.maps, -3)
         plain = read.causal and bias is None
         mask = None if plain else read.log_count if bias is None else read.log_count + bias
         heads = functional.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, is_causal=plain, scale=1.0
         )
-        return self.finish(heads.transpose(-2, -3)).output
+        return self.finish(self._combined(heads, read).transpose(-2, -3)).output
+
+    def _combined(self, maps: Tensor, read: Keys) -> Tensor:
+        """What heads make of their maps `(..., heads * maps, queries, any)`."""
+        for one in self.remedies:
+            if one.acts("combined"):
+                return one.combined(maps.unflatten(-3, (self.heads, self.maps)), read)
+        return maps
 
     def _queries_keys(self, x: Tensor, context: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
         """Queries and keys `(..., heads * maps, rows, head width)`."""
-        queries, keys = self._queries(x), self._heads(self.key(context), self.heads * self.maps)
+        queries, keys = self._queries(x), self._heads(self.key(context), self.heads * self.key_maps)
+        if self.key_maps < self.maps:
+            keys = keys.repeat_interleave(self.maps, -3)
         for one in self.remedies:
             queries, keys = one.queries_keys(queries, keys, read)
         return queries, keys
@@ -243,7 +266,11 @@ class Attention(nn.Module):
         return dropped
 
     def _queries(self, x: Tensor) -> Tensor:
-        queries = self._heads(self.query(x), self.heads * self.maps)
+        queries = self._heads(self.query(x), self.heads * self.key_maps)
+        for one in self.remedies:
+            if one.shared_keys:
+                second = self._heads(one.second_queries(x), self.heads)
+                queries = torch.stack([queries, second], -3).flatten(-4, -3)
         return queries * queries.shape[-1] ** -0.5
 
     @staticmethod

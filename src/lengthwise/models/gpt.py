@@ -9,11 +9,11 @@ from torch.nn import functional
 
 from lengthwise.errors import require, require_name
 from lengthwise.hyperparameters import Hyperparameters
-from lengthwise.models._base import Model, model, position_ids, read_of, tokens_of
+from lengthwise.models._base import Model, embedded, model, position_ids, read_of, tokens_of
 from lengthwise.models.attention import Attention
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
-from lengthwise.remedies._base import Chain, chain_maps, require_fit
+from lengthwise.remedies._base import Chain, chain_key_maps, require_fit
 from lengthwise.remedies.learned import DEVIATION
 from lengthwise.tasks import Task, Tokens, TokenTask
 
@@ -93,7 +93,7 @@ class GPT(nn.Module):
         shape = Shape(
             width=size.width,
             heads=size.heads,
-            head_width=size.width // size.heads // chain_maps(remedies),
+            head_width=size.width // size.heads // chain_key_maps(remedies),
             value_width=size.width,
             layer=0,
             max_length=max_length,
@@ -134,15 +134,19 @@ class GPT(nn.Module):
     def forward(self, inputs: Tensor | Tokens) -> Tensor:
         """Logits `(batch, length, classes)` of tokens `(batch, length)`."""
         inputs = tokens_of(inputs)
-        hidden, ids = self.tokens(inputs.tokens), position_ids(inputs, self.remedies)
-        for one in self.remedies:
-            hidden = one.embedded(hidden, ids)
+        logits: Tensor = self.unembedding(self.trunk(inputs))
+        return logits
+
+    def trunk(self, inputs: Tokens) -> Tensor:
+        """What the last layer gives out, normed: `(batch, length, width)`."""
+        ids = position_ids(inputs, self.remedies)
+        hidden = embedded(inputs, self.tokens(inputs.tokens), ids, self.remedies)
         hidden = self.embed_dropout(hidden)
         read = read_of(inputs, ids, hidden, self.remedies, causal=self.causal)
         for block in self.blocks:
             hidden = block(hidden, read)
-        logits: Tensor = self.unembedding(self.norm(hidden))
-        return logits
+        normed: Tensor = self.norm(hidden)
+        return normed
 
 
 class Block(nn.Module):

@@ -9,11 +9,11 @@ from torch.nn import functional
 
 from lengthwise.errors import require
 from lengthwise.hyperparameters import Hyperparameters
-from lengthwise.models._base import Model, model, position_ids, read_of, tokens_of
+from lengthwise.models._base import Model, embedded, model, position_ids, read_of, tokens_of
 from lengthwise.models.attention import Attention
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
-from lengthwise.remedies._base import Chain, chain_maps, require_fit
+from lengthwise.remedies._base import Chain, chain_key_maps, require_fit
 from lengthwise.tasks import Task, Tokens, TokenTask
 
 
@@ -76,7 +76,7 @@ class MinimalTransformer(nn.Module):
         shape = Shape(
             width=width,
             heads=1,
-            head_width=(key_width or width) // chain_maps(remedies),
+            head_width=(key_width or width) // chain_key_maps(remedies),
             value_width=value_width or width,
             layer=0,
             max_length=max_length,
@@ -97,7 +97,8 @@ class MinimalTransformer(nn.Module):
         )
         self.unembedding = nn.Linear(width, classes or vocab, bias=False)
         every = [*self.remedies, *self.attention.remedies]
-        require_fit(every, positions=True, causal=False, tracks=1, model="a minimal transformer")
+        model = "a minimal transformer"
+        require_fit(every, positions=True, causal=False, tracks=1, model=model, ordered=True)
 
     def forward(self, inputs: Tensor | Tokens) -> Tensor:
         """Logits of the next token after every prefix.
@@ -157,9 +158,8 @@ class MinimalTransformer(nn.Module):
 
     def _read_sequence(self, inputs: Tokens) -> Tensor:
         """Ordinary causal attention, where every place is treated on its own."""
-        hidden, ids = self.embedding(inputs.tokens), position_ids(inputs, self.remedies)
-        for one in self.remedies:
-            hidden = one.embedded(hidden, ids)
+        ids = position_ids(inputs, self.remedies)
+        hidden = embedded(inputs, self.embedding(inputs.tokens), ids, self.remedies)
         hidden = self.embed_dropout(hidden)
         x = self.pre_norm(hidden)
         read = read_of(inputs, ids, x, self.remedies, causal=True)

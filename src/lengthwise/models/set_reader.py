@@ -14,7 +14,7 @@ from lengthwise.models._base import Model, model
 from lengthwise.models.attention import Attention, AttentionOutput
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
-from lengthwise.remedies._base import Chain, chain_maps, require_fit
+from lengthwise.remedies._base import Chain, chain_key_maps, require_fit
 from lengthwise.tasks import SetInput, SetTask, Task
 
 
@@ -70,7 +70,7 @@ class SetReader(nn.Module):
         shape = Shape(
             width=width,
             heads=heads,
-            head_width=width // heads // chain_maps(remedies),
+            head_width=width // heads // chain_key_maps(remedies),
             value_width=width,
             layer=0,
             max_length=max_train_length,
@@ -169,7 +169,8 @@ class SetReader(nn.Module):
 
     def _read(self, encoded: Tensor, length: int) -> Keys:
         """All items are seen, and their number is known before they are."""
-        return Keys(encoded.new_zeros(1, 1), counted=encoded.new_tensor(float(length)))
+        counted = encoded.new_tensor(float(length))
+        return Keys(encoded.new_zeros(1, 1), x=encoded.unsqueeze(-2), counted=counted)
 
     def _folded(self, encoded: Tensor, read: Keys) -> Tensor:
         """What the query compares with features: `(batch, heads * maps, features)`."""

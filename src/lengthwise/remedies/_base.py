@@ -52,9 +52,13 @@ class Keys:
     key_ids: Tensor | None = None
     """Position ids of keys, `(..., keys)`."""
     x: Tensor | None = None
-    """What queries are made of, `(..., queries, width)`; None where keys are read as a multiset."""
+    """What queries are made of, `(..., queries, width)`; None where keys are read as a multiset
+    for many queries at once (`by_multiset`)."""
     context: Tensor | None = None
-    """What keys are made of, `(..., keys, width)`; None like `x`."""
+    """What keys are made of, `(..., keys, width)`; None where no key is formed."""
+    queries: Tensor | None = None
+    """The queries as keys are compared with them, `(..., heads * maps, queries, head width)`;
+    only in `scores`, and None like `context`."""
     bias: Tensor | None = None
     """A bias of the scores that all layers share."""
     causal: bool = False
@@ -81,8 +85,8 @@ class Remedy(nn.Module):
     """A part that claims to carry a model further in length.
 
     A remedy is made once per layer and acts through the hooks of attention, or with
-    `per_layer = False` once per model, where it may treat position ids, embedded tokens, and give
-    one bias to all layers. Several remedies chain in the order in which they are named.
+    `per_layer = False` once per model, where it may treat position ids, embedded tokens, hide keys,
+    and give one bias to all layers. Several remedies chain in the order in which they are named.
     """
 
     name: ClassVar[str]
@@ -92,7 +96,14 @@ class Remedy(nn.Module):
     """Whether every layer has its own."""
 
     maps: ClassVar[int] = 1
-    """Score maps per head: 2 for differential attention, whose `weights` makes one of them."""
+    """Score maps per head: 2 for differential attention, which makes one of them (`combined`)."""
+
+    shared_keys: ClassVar[bool] = False
+    """Whether the maps of a head share its keys, and differ in their queries alone: the model's
+    own queries are those of the first map, and `second_queries` makes those of the second."""
+
+    excludes: ClassVar[tuple[str, ...]] = ()
+    """Hooks in which no other remedy may act beside it, because it leaves nothing for them."""
 
     by_multiset: ClassVar[bool] = False
     """Whether equal keys may be read once with the logarithm of their count, because nothing
@@ -107,8 +118,27 @@ class Remedy(nn.Module):
     tracks: ClassVar[bool] = False
     """Whether it can read several position ids per token."""
 
+    ordered: ClassVar[bool] = False
+    """Whether it needs the order of the keys, though no ids; a set has neither."""
+
     causal: ClassVar[bool] = True
     """Whether a token's output stays independent of later tokens."""
+
+    sees_later: ClassVar[bool] = False
+    """Whether it depends on them outside training too: then no model takes it in which tokens see
+    earlier ones only, not even one that takes batch norm."""
+
+    by_prefix: ClassVar[bool] = True
+    """Whether outside training a token's output stays the same however many tokens follow it. If
+    not, as where positions are stretched by the length of the input, every length is measured on
+    inputs of its own."""
+
+    in_place_of: ClassVar[str | None] = None
+    """The remedy of a trained model whose place it takes where it is one of `test_remedies`."""
+
+    from_run: ClassVar[bool] = False
+    """Whether its buffers are made, by `begun`, of the attention of another run's models, which
+    `start_from` names; the run's own models then begin with weights that are drawn anew."""
 
     own_stream: ClassVar[bool] = True
     """Whether its initial weights come from a random stream of its own, so that the rest of the
@@ -118,10 +148,24 @@ class Remedy(nn.Module):
         """Make it for a shape; further keywords of a subclass are its options."""
         super().__init__()
 
+    @classmethod
+    def reshaped(cls, shape: Shape, **options: Any) -> Shape:
+        """The shape that all remedies beside it are made for: it may need more position ids."""
+        return shape
+
     @property
     def replaces(self) -> str | None:
         """What of the model it replaces: two remedies that replace the same are refused."""
-        return "the attention weights" if self.acts("weights") else None
+        return "the attention weights" if self.acts("weights", "combined") else None
+
+    def begun(self, weights: Tensor, key: Tensor) -> dict[str, Tensor]:
+        """Its buffers by name, with `from_run`: out of the last layer's attention weights.
+
+        Args:
+            weights: `(inputs, heads, length, length)` of a trained model on some inputs.
+            key: A random stream of the model's own.
+        """
+        raise NotImplementedError
 
     def acts(self, *hooks: str) -> bool:
         """Whether it does anything in one of these hooks: those that its class overrides."""
@@ -134,6 +178,18 @@ class Remedy(nn.Module):
     def embedded(self, hidden: Tensor, ids: Tensor) -> Tensor:
         """The embedded tokens `(..., length, width)` (not per layer)."""
         return hidden
+
+    def numbered(self, hidden: Tensor, tokens: Tensor) -> Tensor:
+        """The embedded tokens as `embedded`, by the numbers `(..., length)` of the tokens."""
+        return hidden
+
+    def visible(self, read: Keys) -> Tensor | None:
+        """Which keys stay seen: True and False that broadcast to `log_count` (not per layer)."""
+        return None
+
+    def second_queries(self, x: Tensor) -> Tensor:
+        """Queries of the second map, `(..., queries, heads * head width)`, with `shared_keys`."""
+        raise NotImplementedError
 
     def queries_keys(self, queries: Tensor, keys: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
         """Queries and keys `(..., heads, rows, head width)`; queries come scaled already."""
@@ -155,6 +211,13 @@ class Remedy(nn.Module):
         """Attention weights `(..., heads, queries, keys)`; None is the softmax."""
         return None
 
+    def combined(self, maps: Tensor, read: Keys) -> Tensor:
+        """What a head makes of its softmax maps: `(..., heads, maps, queries, any)` without maps.
+
+        It must be linear in the maps: it is given their weights, or what these have mixed.
+        """
+        raise NotImplementedError
+
     def mixed(self, heads: Tensor) -> Tensor:
         """The mixed values before W_O, `(..., queries, heads, value width of a head)`."""
         return heads
@@ -165,9 +228,11 @@ class Remedy(nn.Module):
 
 
 HOOKS = (
-    "ids", "embedded", "queries_keys", "scale", "bias", "scores", "weights", "mixed", "output",
+    "ids", "embedded", "numbered", "visible", "second_queries", "queries_keys", "scale", "bias",
+    "scores", "weights", "combined", "mixed", "output",
 )  # fmt: skip
-_OF_MODEL = ("ids", "embedded", "bias")
+_OF_MODEL_ALONE = ("ids", "embedded", "numbered", "visible")
+_OF_MODEL = (*_OF_MODEL_ALONE, "bias")
 
 
 def softmax(scores: Tensor, read: Keys) -> Tensor:
@@ -189,10 +254,10 @@ def canonical(specifications: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def chain_maps(specifications: Sequence[str]) -> int:
-    """How many score maps a head has with these remedies."""
-    names = names_of(specifications)
-    return max((int(REMEDIES.get(name).maps) for name in names), default=1)
+def chain_key_maps(specifications: Sequence[str]) -> int:
+    """How many keys a head has with these remedies: one for each of its maps that share none."""
+    kinds = [REMEDIES.get(name) for name in names_of(specifications)]
+    return max((kind.maps for kind in kinds if not kind.shared_keys), default=1)
 
 
 def names_of(specifications: Sequence[str]) -> list[str]:
@@ -220,6 +285,10 @@ class Chain:
             stream: Key of the random stream of the model: see `lengthwise.randomness.where`.
         """
         self._specifications = specifications
+        for specification in specifications:
+            name, options = _parsed(specification)
+            kind = REMEDIES.get(name)
+            shape = kind.reshaped(shape, **_options(kind, options))
         self._shape = shape
         self._stream = stream
 
@@ -250,9 +319,24 @@ class Chain:
 
 
 def require_fit(
-    remedies: Sequence[Any], *, positions: bool, causal: bool, tracks: int, model: str
+    remedies: Sequence[Any],
+    *,
+    positions: bool,
+    causal: bool,
+    tracks: int,
+    model: str,
+    ordered: bool = False,
 ) -> None:
-    """Raise `InputError` unless these remedies go together and with the model."""
+    """Raise `InputError` unless these remedies go together and with the model.
+
+    Args:
+        remedies: All of the model.
+        positions: Whether tokens have positions.
+        causal: Whether no token may depend on later ones, in training neither.
+        tracks: How many position ids a token has.
+        model: What errors call it.
+        ordered: Whether tokens see earlier ones only, though `causal` does not hold in training.
+    """
     taken: dict[str, str] = {}
     maps = [one.name for one in remedies if one.maps > 1]
     require(len(maps) <= 1, "remedies", maps, "one at most that has several score maps")
@@ -264,10 +348,23 @@ def require_fit(
                     f"{one.replaces}: expected one of them"
                 )
             taken[one.replaces] = one.name
+        for other in remedies:
+            if other is not one and one.excludes and other.acts(*one.excludes):
+                raise InputError(
+                    f"remedies = {one.name!r} and {other.name!r}: {one.name!r} leaves no place for "
+                    f"what {other.name!r} does: expected one of them"
+                )
         expected = f"one that needs no positions, as {model} has none"
         require(positions or not one.positional, "remedy", one.name, expected)
+        expected = f"one that needs no order of keys, as {model} has none"
+        require(positions or not one.ordered, "remedy", one.name, expected)
+        expected = "another one beside it that reads position ids, such as 'rotary'"
+        read = any(other.positional for other in remedies)
+        require(read or not one.acts("ids"), "remedy", one.name, expected)
         expected = "another one: over a batch of sequences it mixes later tokens into earlier ones"
         require(one.causal or not causal, "remedy", one.name, expected)
+        expected = f"one that does not choose by later tokens, which {model} hides"
+        require(not (one.sees_later and ordered), "remedy", one.name, expected)
         expected = f"one that reads {tracks} position ids per token, as this task has"
         require(tracks == 1 or one.tracks or not one.positional, "remedy", one.name, expected)
 
@@ -275,7 +372,7 @@ def require_fit(
 def _require_hooks(one: Remedy) -> None:
     """A hook that would never be called is a mistake in the remedy."""
     for hook in HOOKS:
-        called = hook in _OF_MODEL if not one.per_layer else hook not in ("ids", "embedded")
+        called = hook in _OF_MODEL if not one.per_layer else hook not in _OF_MODEL_ALONE
         expected = f"per_layer = {not one.per_layer}, as it overrides {hook}"
         require(called or not one.acts(hook), "remedy", one.name, expected)
 

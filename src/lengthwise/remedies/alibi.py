@@ -8,12 +8,14 @@ from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
 
 @remedy("alibi")
 class ALiBi(Remedy):
-    """A bias of -m |i - j| with a fixed slope m per head.
+    """A bias of -m |i - j| with a fixed slope m per head: linear biases (arXiv 2108.12409).
 
     Slopes of h heads, for h a power of two, are 2^(-8/h), 2^(-16/h), ..., 2^-8. For other numbers
     they are those of the next lower power of two, then every second one of the next higher power,
     as in the authors' code. Nothing is learned; beyond the training length the bias keeps
-    falling, so a head reads no further back than in training.
+    falling, so a head reads no further back than in training: nothing breaks, and nothing further
+    away is found. Keys after the query count by their distance. It is not the variant with learned
+    slopes, nor one that leaves some heads without a bias (`nape`).
     """
 
     positional = True

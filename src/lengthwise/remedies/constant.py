@@ -7,7 +7,12 @@ from lengthwise.remedies._base import Keys, Remedy, remedy
 
 @remedy("constant")
 class Constant(Remedy):
-    """Every score is zero, so every visible key gets the same weight, at any length."""
+    """Every score is zero: a_ij = 1/n for each of the n keys that a query sees, at any length.
+
+    The attention with which the theorem bounds how far a minimal transformer generalizes: what it
+    reads is the mean of all values, and each key's share falls as 1/n beyond the training length.
+    Nothing is learned. It is a theorem's means, not a remedy that its authors advise.
+    """
 
     by_multiset = True
 

@@ -10,7 +10,13 @@ from lengthwise.randomness import at, bits
 
 
 class Dropout(nn.Module):
-    """Zero each element with probability `rate` in training, and scale up the rest.
+    """Zero each element with probability `rate` in training, and scale up the rest by 1/(1 - rate).
+
+    Models have one at each of three sites (`embed_dropout`, `attention_dropout`, `resid_dropout`),
+    all off by default. Outside training it does nothing, at any length. On attention weights it
+    makes the weights of a training pass sum to 1 on average only, with a spread that falls as the
+    weights spread over more keys: training at short lengths sees more of that noise than there is
+    at long ones. Not DropDim, DropKey, nor attention dropout that renormalizes.
 
     Rate, key and step are buffers, so a fleet's stacked state carries one of each per model: every
     model has its own rate and its own masks, and gets the same masks alone as in any fleet. The key

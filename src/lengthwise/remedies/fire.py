@@ -11,13 +11,16 @@ EPSILON = 1e-6
 
 @remedy("fire")
 class FIRE(Remedy):
-    """A learned function of the distance relative to the query's own position.
+    """A learned function of the distance relative to the query's position (arXiv 2310.04418).
 
     b(i, j) = f(psi(i - j) / psi(max(L, i))), psi(x) = log(c x + 1), with c and L learned and f an
-    MLP of one hidden layer that gives one number per head; one bias is shared by all layers, as in
-    arXiv 2402.09371. c starts at 0.1, and L at the longest input of training (ours; public code
-    has 512): from there on the argument stays within what training saw, however long the input.
-    The argument is at most 1 for causal attention; keys after the query count by their distance.
+    MLP of one hidden layer of 32 (ReLU) that gives one number per head; one bias is shared by all
+    layers, as in arXiv 2402.09371 (the first paper has one per layer). c starts at 0.1 as in public
+    code, and L at the longest input of training (ours; public code has 512). The argument is at
+    most 1, and once i > L it is the distance as a share of the position: however long the input, f
+    is asked for nothing that training did not show. (With min in place of max, as some public code
+    has it, it would grow without bound.) Keys after the query count by their distance. With
+    `randomized` positions most queries lie beyond L, as training sees ids of the whole range.
     """
 
     per_layer = False

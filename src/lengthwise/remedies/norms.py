@@ -1,7 +1,10 @@
 """Norms after attention, before or after the output projection W_O.
 
-None of them depends on the length of the input, so none changes what it does beyond the training
-length; batch norm uses the statistics of the lengths it was trained on.
+As inputs grow, the mix of values loses its variance over samples (arXiv 2504.02827): a norm of the
+features of one position gives every output the same size again, at any length, noise included.
+None of these depends on the length of the input; batch norm uses the statistics of the lengths it
+was trained on. They stand on the side of the residual stream; norms of the stream itself are the
+layouts of a GPT (`layout="post"`, `"sandwich"`).
 """
 
 from typing import Literal
@@ -54,7 +57,13 @@ class Norm(Remedy):
 
 @remedy("layernorm")
 class LayerNorm(Norm):
-    """Mean 0 and variance 1 per position, then a learned scale and shift (arXiv 2504.02827)."""
+    """Mean 0 and variance 1 per position, then a learned scale and shift: the remedy of 2504.02827.
+
+    y = g (x - mean(x)) / sqrt(var(x) + 1e-5) + b over the features of one position; g starts at 1,
+    b at 0. Beyond the training length the output keeps the size that training knew; what the mix
+    tends to, its mean over inputs, takes a growing share of it. By default it stands after W_O,
+    `place=before` before it. Not a norm of the residual stream, nor one per head.
+    """
 
     def make(self, width: int) -> nn.Module:
         """Torch's own."""
@@ -63,7 +72,11 @@ class LayerNorm(Norm):
 
 @remedy("standardization")
 class Standardization(Norm):
-    """LayerNorm without the learned scale and shift: the ablation of arXiv 2504.02827."""
+    """LayerNorm without the learned scale and shift: the ablation of arXiv 2504.02827.
+
+    y = (x - mean(x)) / sqrt(var(x) + 1e-5) over the features of one position, so every output has
+    the same mean and variance at every length, trained or not.
+    """
 
     def make(self, width: int) -> nn.Module:
         """Torch's own."""
@@ -72,7 +85,12 @@ class Standardization(Norm):
 
 @remedy("rmsnorm")
 class RMSNorm(Norm):
-    """Root mean square 1 per position, then a learned scale; the mean is kept."""
+    """Root mean square 1 per position, then a learned scale; the mean is kept (arXiv 1910.07467).
+
+    y = g x / sqrt(mean(x^2) + 1e-5) over the features of one position; g starts at 1. Where the mix
+    of a very long input has shrunk so far that its mean square is near 1e-5, the norm no longer
+    restores it. Not the form that takes the mean square of a part of the features.
+    """
 
     def make(self, width: int) -> nn.Module:
         """Torch's own."""
@@ -81,7 +99,13 @@ class RMSNorm(Norm):
 
 @remedy("layernorm-per-head")
 class LayerNormPerHead(Norm):
-    """Mean 0 and variance 1 within every head before W_O, then a learned scale and shift."""
+    """Mean 0 and variance 1 within every head before W_O, then a learned scale and shift.
+
+    LayerNorm over the features of one head, with a scale (from 1) and shift (from 0) for every
+    feature of all heads: the norm of groups that retention (arXiv 2307.08621) and SUPRA (arXiv
+    2405.06640) put behind heads. A head that says little is as loud as the others, at any length.
+    Not shared between heads, as in differential attention.
+    """
 
     def __init__(self, shape: Shape, *, place: Place = "before") -> None:
         """Stand before W_O, which mixes the heads."""
@@ -92,10 +116,12 @@ class LayerNormPerHead(Norm):
 
     def make(self, width: int) -> nn.Module:
         """A norm of groups, which are the heads."""
-        return _RowsGroupNorm(self._heads, width)
+        return RowsGroupNorm(self._heads, width)
 
 
-class _RowsGroupNorm(nn.GroupNorm):
+class RowsGroupNorm(nn.GroupNorm):
+    """A norm of groups of the last axis, which torch has for the second one only."""
+
     def forward(self, rows: Tensor) -> Tensor:
         """`(..., width)` to the same."""
         return super().forward(rows.flatten(0, -2)).view_as(rows)
@@ -103,7 +129,14 @@ class _RowsGroupNorm(nn.GroupNorm):
 
 @remedy("batchnorm")
 class BatchNorm(Norm):
-    """Mean 0 and variance 1 per feature over the batch, then a learned scale and shift."""
+    """Mean 0 and variance 1 per feature over the batch, then a learned scale and shift.
+
+    y = g (x - m) / sqrt(v + 1e-5) with m and v over all positions of the batch (arXiv 1502.03167),
+    and outside training those of training, kept with momentum 0.1: torch's defaults. So lengths
+    that training never reached are measured by the means and variances of those that it did: an
+    output whose variance vanishes is not restored. Over sequences it mixes later tokens into
+    earlier ones in training, which causal models refuse.
+    """
 
     causal = False
 

@@ -6,14 +6,19 @@ from torch import Tensor
 from lengthwise.errors import require
 from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
 
+BASE = 10_000.0
+
 
 @remedy("rotary")
 class Rotary(Remedy):
-    """Queries and keys are turned by their positions, so that scores depend on distances.
+    """Queries and keys turned by position, so that scores see distances (arXiv 2104.09864).
 
     Feature i of the first half of a head turns together with feature i of the second half, by
-    id * 10000^(-i / pairs). Nothing is learned per position; beyond the training length the slow
-    pairs reach angles that training never saw.
+    id * 10000^(-i / pairs), the paper's frequencies. (Halves instead of neighbours, as in GPT-NeoX
+    and Llama; for learned projections that is the same.) Nothing is learned per position. Beyond
+    the training length the slow pairs reach angles that training never saw, and scores go astray:
+    `interpolated`, `dynamic-ntk` and `yarn` change the frequencies of a trained model. All features
+    turn, not a part of them.
     """
 
     positional = True
@@ -22,7 +27,7 @@ class Rotary(Remedy):
         """Check the width of one head."""
         super().__init__(shape)
         width = shape.head_width
-        require(width % 2 == 0, "width of a head", width, "even, for rotary positions")
+        require(width % 2 == 0, "width of a head", width, f"even, for {self.name} positions")
 
     @property
     def replaces(self) -> str:
@@ -33,21 +38,30 @@ class Rotary(Remedy):
         """Both turned."""
         assert read.query_ids is not None
         assert read.key_ids is not None
-        return turned(queries, read.query_ids), turned(keys, read.key_ids)
+        turns = self.frequencies(queries.shape[-1] // 2, read.key_ids)
+        return turned(queries, read.query_ids, turns), turned(keys, read.key_ids, turns)
+
+    def frequencies(self, pairs: int, ids: Tensor) -> Tensor:
+        """By how much every pair turns from one position to the next, for keys at `ids`."""
+        return frequencies(pairs, ids.device)
 
 
-def turned(rows: Tensor, ids: Tensor) -> Tensor:
-    """Rows `(..., heads, length, width)` turned by their ids, `(..., length)`."""
-    turns = angles(ids, rows.shape[-1] // 2, rows)
-    if ids.dim() > 1:
-        turns = turns.unsqueeze(-3)
+def frequencies(pairs: int, device: torch.device) -> Tensor:
+    """The paper's, `(pairs,)`."""
+    return BASE ** -(torch.arange(pairs, device=device) / pairs)
+
+
+def turned(rows: Tensor, ids: Tensor, turns: Tensor) -> Tensor:
+    """Rows `(..., heads, length, width)` turned by their ids `(..., length)` times `turns`."""
+    angle = angles(ids, turns, rows)
+    if angle.dim() > 2:
+        angle = angle.unsqueeze(-3)
     # Not the angles: rounded to bfloat16 they would be off by more the further the position.
-    sine, cosine = turns.sin().to(rows.dtype), turns.cos().to(rows.dtype)
+    sine, cosine = angle.sin().to(rows.dtype), angle.cos().to(rows.dtype)
     first, second = rows.chunk(2, -1)
     return torch.cat([first * cosine - second * sine, first * sine + second * cosine], -1)
 
 
-def angles(ids: Tensor, pairs: int, like: Tensor) -> Tensor:
+def angles(ids: Tensor, turns: Tensor, like: Tensor) -> Tensor:
     """Position times frequency, `(*ids.shape, pairs)`, in float32 or wider."""
-    frequencies = 10_000.0 ** -(torch.arange(pairs, device=like.device) / pairs)
-    return (ids.unsqueeze(-1) * frequencies).to(torch.promote_types(like.dtype, torch.float32))
+    return (ids.unsqueeze(-1) * turns).to(torch.promote_types(like.dtype, torch.float32))

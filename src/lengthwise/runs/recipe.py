@@ -59,8 +59,9 @@ class Training:
     """Seed of the test inputs, which are the same for every model."""
 
     test_remedies: tuple[str, ...] = ()
-    """Remedies without weights that trained models are measured with a second time; the names of
-    these measures end in the remedies'."""
+    """Remedies without weights that trained models are measured with a second time, beside their
+    own or, as yarn for rotary, in place of one; the names of these measures end in the remedies'.
+    """
 
     precision: Precision = "float32"
     """Precision of training. With bfloat16 only matrix products are, and weights are float32. Auto:
@@ -74,7 +75,8 @@ class Training:
 
     start_from: str | None = None
     """A run folder whose trained models these begin with, each with the one of its seed. Weights
-    are taken over by name; those that only the new models have stay as they are drawn."""
+    are taken over by name; those that only the new models have stay as they are drawn. With the
+    remedy calibrated, its bias is made of their attention, and no weights are taken over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +124,11 @@ class Recipe(Training):
         except InputError as error:
             raise InputError(f"test_{error}") from None
         object.__setattr__(self, "test_remedies", canonical(self.test_remedies))
+        for name in names_of(self.model.remedies):
+            kind = REMEDIES.get(name)
+            expected = f"a run whose attention {kind.name!r} is made of"
+            fits = not kind.from_run or self.start_from is not None
+            require(fits, "start_from", self.start_from, expected)
         try:
             with torch.device("meta"):
                 built = self.build(Hyperparameters())  # says what is wrong with the model's fields
@@ -205,8 +212,17 @@ class Recipe(Training):
 
     def _tested(self) -> "Recipe":
         """The recipe of the models as they are measured a second time."""
-        remedies = (*self.model.remedies, *self.test_remedies)
-        model = dataclasses.replace(self.model, remedies=remedies)
+        remedies = list(self.model.remedies)
+        for specification in self.test_remedies:
+            kind = REMEDIES.get(names_of([specification])[0])
+            if kind.in_place_of is None:
+                remedies.append(specification)
+                continue
+            names = names_of(remedies)
+            expected = f"one for a model with {kind.in_place_of!r}, whose place it takes"
+            require(kind.in_place_of in names, "test_remedies", kind.name, expected)
+            remedies[names.index(kind.in_place_of)] = specification
+        model = dataclasses.replace(self.model, remedies=tuple(remedies))
         return dataclasses.replace(self, model=model, test_remedies=())
 
     def _half(self) -> bool:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 # Or a failing assertion would not show its values: pytest looks into test files only.
-pytest.register_assert_rewrite(
-    *(f"lengthwise.testing.{name}" for name in ("_shared", "executor", "model", "remedy", "task"))
-)
+_WITH_ASSERTIONS = ("_readers", "_shared", "executor", "model", "remedy", "task")
+pytest.register_assert_rewrite(*(f"lengthwise.testing.{name}" for name in _WITH_ASSERTIONS))
 
 if TYPE_CHECKING:
     from lengthwise.testing.executor import ExecutorConformance

@@ -1,6 +1,7 @@
 """What the suites share: a task of another kind than the package has, and comparisons."""
 
 import json
+import re
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +18,9 @@ from lengthwise.training import Fleet
 CLOSE: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-9}
 """Equal but for rounding, in float64."""
 
+VOCAB, LENGTH, LONG = 7, 6, 12
+"""Tokens, and how many of them a usual and a long input of the suite of remedies has."""
+
 SITES = ("embed_dropout", "attention_dropout", "resid_dropout")
 
 Sum = TASKS.get(str(Path(__file__).with_name("_sum.py")))
@@ -25,12 +29,27 @@ Sum = TASKS.get(str(Path(__file__).with_name("_sum.py")))
 Module = TypeVar("Module", bound=nn.Module)
 
 
+def some_tokens(count: int = 4, length: int = LENGTH) -> Tensor:
+    """Random tokens."""
+    return torch.randint(VOCAB, (count, length))
+
+
 def shaken(model: Module, size: float = 0.3) -> Module:
     """The model with parameters as training may leave them: no zeros, no ones."""
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(size * torch.randn_like(parameter))
     return model
+
+
+def require_close(found: Tensor, expected: Tensor, case: str, **tolerance: Any) -> None:
+    """Assert that two tensors are equal but for rounding; a failure begins with the case."""
+
+    def say(told: str) -> str:
+        where = re.search(r"absolute difference: (\S+) (at index \(.*?\))", told)
+        return f"{case}: {f'they differ by {float(where[1]):.3g} {where[2]}' if where else told}"
+
+    torch.testing.assert_close(found, expected, **(tolerance or CLOSE), msg=say)
 
 
 def gradients(model: nn.Module, logits: Tensor) -> Tensor:

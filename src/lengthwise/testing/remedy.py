@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,30 +10,31 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from lengthwise.errors import InputError
-from lengthwise.models import GPT, Attention, GPTModel, MinimalTransformer, SetReader
+from lengthwise.models import GPT, Attention, GPTModel
 from lengthwise.models.gpt import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys
 from lengthwise.remedies._base import canonical, names_of
 from lengthwise.runs import Recipe
-from lengthwise.tasks import SetInput, Tokens
+from lengthwise.tasks import Tokens
+from lengthwise.testing._readers import ReadersConformance
 from lengthwise.testing._shared import (
-    CLOSE,
+    LENGTH,
+    LONG,
+    VOCAB,
     Sum,
     gradients,
     require_alone_as_in_fleet,
+    require_close,
     shaken,
+    some_tokens,
 )
 from lengthwise.training import Hyperparameters
 
-VOCAB, LENGTH, LONG = 7, 6, 12
-ITEM, QUERY, CLASSES = 5, 3, 4
 
-
-class RemedyConformance:
+class RemedyConformance(ReadersConformance):
     """Properties of any remedy.
 
     A subclass gives `remedies`: names or paths of Python files, with options behind a colon, or
@@ -53,10 +55,6 @@ class RemedyConformance:
             chains = [(one,) if isinstance(one, str) else tuple(one) for one in self.remedies]
             metafunc.parametrize("chain", chains, ids=" ".join)
 
-    def says(self, chain: tuple[str, ...], flag: str) -> bool:
-        """Whether all remedies of a chain say so of themselves."""
-        return all(getattr(REMEDIES.get(name), flag) for name in names_of(chain))
-
     def gpt(self, chain: tuple[str, ...], seed: int = 0, **settings: Any) -> GPT:
         """A small GPT, bidirectional if a remedy is not causal, as training may leave it."""
         torch.manual_seed(seed)
@@ -64,23 +62,10 @@ class RemedyConformance:
         model = GPT(VOCAB, LONG, self.size, remedies=chain, **{"causal": causal, **settings})
         return shaken(model.double())
 
-    def set_reader(self, chain: tuple[str, ...], seed: int = 0) -> SetReader:
-        """A small set reader; remedies with positions do not fit."""
-        if any(REMEDIES.get(name).positional for name in names_of(chain)):
-            pytest.skip("needs positions, which sets have not")
-        torch.manual_seed(seed)
-        return shaken(SetReader(ITEM, QUERY, CLASSES, width=16, heads=2, remedies=chain).double())
-
     def test_alone_is_as_in_a_fleet(self, chain: tuple[str, ...]) -> None:
         """Logits, gradients and buffers of a model do not depend on what trains beside it."""
         models = [self.gpt(chain, seed).train() for seed in range(3)]
         require_alone_as_in_fleet(models, torch.randint(VOCAB, (3, 4, LENGTH)))
-
-    def test_sets_alone_are_as_in_a_fleet(self, chain: tuple[str, ...]) -> None:
-        """Likewise for a reader of sets."""
-        models = [self.set_reader(chain, seed).train() for seed in range(3)]
-        items, query = torch.randn(3, 4, LENGTH, ITEM), torch.randn(3, 4, QUERY)
-        require_alone_as_in_fleet(models, SetInput(items.double(), query.double()))
 
     @pytest.mark.parametrize("training", [True, False])
     def test_no_token_depends_on_later_ones(self, chain: tuple[str, ...], training: bool) -> None:
@@ -94,25 +79,35 @@ class RemedyConformance:
             changed = tokens.clone()
             changed[:, cut:] = (tokens[:, cut:] + 1) % VOCAB
             logits, others = copy.deepcopy(model)(tokens), copy.deepcopy(model)(changed)
-            torch.testing.assert_close(logits[:, :cut], others[:, :cut], rtol=0, atol=1e-10)
-            assert (logits[:, cut:] != others[:, cut:]).any(), "but it does change later ones"
+            case = f"logits before place {cut}, where other tokens begin"
+            require_close(logits[:, :cut], others[:, :cut], case, rtol=0, atol=1e-10)
+            assert (logits[:, cut:] != others[:, cut:]).any(), f"no logit depends on place {cut} on"
 
     def test_the_order_of_a_batch_does_not_matter(self, chain: tuple[str, ...]) -> None:
         """Outside training, nothing passes from one sequence to another."""
         model, tokens = self.gpt(chain).eval(), some_tokens(9)
         order = torch.randperm(9)
-        torch.testing.assert_close(model(tokens)[order], model(tokens[order]), **CLOSE)
-        torch.testing.assert_close(model(tokens)[:1], model(tokens[:1]), **CLOSE)
+        require_close(model(tokens[order]), model(tokens)[order], "sequences in another order")
+        require_close(model(tokens[:1]), model(tokens)[:1], "a sequence without the others")
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
     def test_gradients_are_finite(self, chain: tuple[str, ...], dtype: torch.dtype) -> None:
-        """For usual tokens, equal ones, and a single one; results keep the precision."""
+        """For usual tokens, equal ones, a single one, padding, large scores; precision is kept."""
         model = self.gpt(chain).to(dtype).train()
-        for tokens in (some_tokens(), torch.zeros(4, LENGTH, dtype=torch.int64), some_tokens(4, 1)):
-            logits = model(tokens)
-            assert logits.dtype == dtype
-            assert logits.isfinite().all()
-            assert gradients(model, logits).isfinite().all()
+        for case, inputs in odd_inputs().items():
+            require_finite(model, model(inputs), dtype, case)
+        for attention in (part for part in model.modules() if isinstance(part, Attention)):
+            attention.query.weight.data.mul_(100)
+        require_finite(model, model(some_tokens()), dtype, "scores 100 times as large")
+
+    def test_gradients_are_finite_where_a_run_multiplies_in_bfloat16(
+        self, chain: tuple[str, ...]
+    ) -> None:
+        """As with `--precision bfloat16`: weights of float32 under autocast."""
+        model = self.gpt(chain).float().train()
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = model(some_tokens())
+        require_finite(model, logits, torch.bfloat16, "under autocast")
 
     def test_every_parameter_learns(self, chain: tuple[str, ...]) -> None:
         """No weight of a remedy is without a gradient."""
@@ -125,8 +120,8 @@ class RemedyConformance:
             torch.autograd.grad(loss, [p for _, p in named], allow_unused=True) if named else (),
             strict=True,
         ):
-            assert found is not None, name
-            assert (found != 0).any(), name
+            assert found is not None, f"{name}: nothing depends on it"
+            assert (found != 0).any(), f"{name}: its gradient is 0 everywhere"
 
     def test_training_resumes_bit_for_bit(self, chain: tuple[str, ...]) -> None:
         """A checkpoint of a trainer holds all of the state, dropout at work or not."""
@@ -144,12 +139,13 @@ class RemedyConformance:
         resumed = recipe.trainer(every)
         resumed.load_state_dict(state)
         resumed.run()
-        assert (whole.diverged < 0).all()
+        assert (whole.diverged < 0).all(), "training diverged within 4 steps"
         ends = whole.state_dict(), resumed.state_dict()
         for name, tensor in ends[0].items():
-            assert torch.equal(tensor, ends[1][name]), name
+            assert torch.equal(tensor, ends[1][name]), f"{name}: another after 2 + 2 than 4 steps"
         tokens = some_tokens()
-        assert torch.equal(whole.fleet.predict(tokens), resumed.fleet.predict(tokens))
+        found = whole.fleet.predict(tokens), resumed.fleet.predict(tokens)
+        assert torch.equal(*found), "equal states, but other logits"
 
     def test_all_state_is_in_parameters_and_buffers(self, chain: tuple[str, ...]) -> None:
         """Passes change nothing else, and a model that takes them over goes on alike."""
@@ -157,12 +153,15 @@ class RemedyConformance:
         before = settings_of(model)
         for _ in range(2):
             model(tokens)
-        assert settings_of(model) == before
-        for name, value in before.items():
+        after = settings_of(model)
+        for name, value in after.items():
             assert not isinstance(value, Tensor), f"{name}: expected a buffer"
+            assert name in before, f"{name}: expected a buffer, as a pass makes it"
+            assert value == before[name], f"{name}: expected a buffer, as a pass changes it"
         other = self.gpt(chain, seed=1).train()
         other.load_state_dict(model.state_dict())
-        assert torch.equal(model(tokens), other(tokens))
+        found = model(tokens), other(tokens)
+        assert torch.equal(*found), "a model with the same state_dict gives other logits"
 
     def test_the_rest_of_the_model_starts_out_as_without_it(self, chain: tuple[str, ...]) -> None:
         """A remedy draws from a stream of its own, so that it is compared with like."""
@@ -173,7 +172,7 @@ class RemedyConformance:
             torch.manual_seed(5)
             states.append(GPT(VOCAB, LONG, self.size, causal=False, remedies=remedies).state_dict())
         for name, tensor in states[0].items():
-            assert torch.equal(tensor, states[1][name]), name
+            assert torch.equal(tensor, states[1][name]), f"{name}: begins with other values"
 
     @torch.no_grad()
     def test_equal_keys_may_be_read_once(self, chain: tuple[str, ...]) -> None:
@@ -188,27 +187,36 @@ class RemedyConformance:
         once = Keys(counts.double().log().expand(4, 5))
         repeated = context.repeat_interleave(counts, -2)
         often = Keys(torch.zeros(4, int(counts.sum())).double())
-        torch.testing.assert_close(
-            attention(x, context, once), attention(x, repeated, often), **CLOSE
-        )
+        case = f"keys that count {counts.tolist()} times, against as many keys"
+        require_close(attention(x, context, once), attention(x, repeated, often), case)
 
     @torch.no_grad()
     def test_weights_are_probabilities_iff_it_says_so(self, chain: tuple[str, ...]) -> None:
         """`stochastic`: weights are at least 0 and sum to 1, hidden keys have none."""
-        kept = []
-        for attention, x, context, read in calls(self.gpt(chain).eval(), some_tokens()):
+        said = self.says(chain, "stochastic")
+        small = self.gpt(chain).eval()
+        for parameter in small.parameters():
+            parameter.mul_(1e-3)  # nearly nothing to tell keys apart by
+        tokens = some_tokens()
+        found = []
+        for attention, x, context, read in (
+            *calls(self.gpt(chain).eval(), tokens),
+            *calls(small, tokens),
+        ):
             products = attention.scaled(attention.products(x, context, read), read)
             weights = attention.weights(attention.scores(products, read), read)
-            assert weights.shape[-3:] == (self.size.heads, LENGTH, LENGTH)
+            expected = (self.size.heads, LENGTH, LENGTH)
+            assert weights.shape[-3:] == expected, f"weights {tuple(weights.shape)}, not {expected}"
             hidden = (read.log_count == -torch.inf).expand(weights.shape)
-            assert (weights[hidden] == 0).all()
-            ones = torch.ones_like(weights[..., 0])
-            kept.append(bool((weights >= 0).all()) and torch.allclose(weights.sum(-1), ones))
+            assert (weights[hidden] == 0).all(), "a hidden key has a weight"
+            least, sums = float(weights.min()), weights.sum(-1)
+            found.append(least >= 0 and torch.allclose(sums, torch.ones_like(sums)))
+            told = f"least weight {least:.3g}, sums {sums.min():.3g} to {sums.max():.3g}"
+            assert found[-1] or not said, f"stochastic = True, but {told}"
             # What attention gives out is what these weights mix, through whichever kernel.
-            torch.testing.assert_close(
-                attention(x, context, read), attention.mix(weights, context), **CLOSE
-            )
-        assert all(kept) == self.says(chain, "stochastic")
+            case = "what the weights mix, against what attention gives out"
+            require_close(attention.mix(weights, context), attention(x, context, read), case)
+        assert said or not all(found), "stochastic = False, but weights are probabilities"
 
     @pytest.mark.parametrize("causal", [True, False])
     def test_a_hidden_key_changes_nothing(self, chain: tuple[str, ...], causal: bool) -> None:
@@ -216,84 +224,76 @@ class RemedyConformance:
         model = self.gpt(chain, causal=causal and self.says(chain, "causal")).eval()
         tokens, mask = some_tokens(), torch.ones(4, LENGTH, dtype=torch.bool)
         mask[:, 4:] = False
-        expected = model(tokens[:, :4])
+        # Where prefixes are not read as alone, how much padding there is counts, but not what.
+        alone = self.says(chain, "by_prefix")
+        expected = model(tokens[:, :4]) if alone else model(Tokens(tokens, None, mask))[:, :4]
         for padding in (tokens[:, 4:], (tokens[:, 4:] + 3) % VOCAB):
             padded = torch.cat([tokens[:, :4], padding], 1)
             logits = model(Tokens(padded, None, mask))
-            torch.testing.assert_close(logits[:, :4], expected, **CLOSE)
+            against = "none behind them" if alone else "another"
+            case = f"4 tokens before the padding {padding[0].tolist()}, against {against}"
+            require_close(logits[:, :4], expected, case)
 
     def test_it_reads_eight_times_the_training_length_or_says_why_not(
         self, chain: tuple[str, ...]
     ) -> None:
-        """Longer inputs than any in training are the point."""
-        torch.manual_seed(0)
-        causal = self.says(chain, "causal")
-        model = GPT(VOCAB, LENGTH, self.size, remedies=chain, causal=causal).eval()
-        tokens = some_tokens(2, 8 * LENGTH)
-        try:
-            logits = model(tokens)
-        except InputError:
-            with pytest.raises(InputError, match=r" = .*: expected "):
-                model(tokens)
-            return
-        assert logits.isfinite().all()
-        if causal:
-            short = model(tokens[:, :LENGTH])
-            torch.testing.assert_close(logits[:, :LENGTH], short, rtol=1e-4, atol=1e-4)
+        """Longer inputs than any in training are the point; what has no position may refuse."""
+        causal, tokens = self.says(chain, "causal"), some_tokens(2, 8 * LENGTH)
+        for most in (LENGTH, 8 * LENGTH):
+            torch.manual_seed(0)
+            model = GPT(
+                VOCAB, most, self.size, remedies=chain, causal=causal, max_train_length=LENGTH
+            ).eval()
+            refusal = ""
+            try:
+                logits = model(tokens)
+            except InputError as error:
+                refusal = str(error)
+            if refusal:
+                assert most == LENGTH, f"there are {most} positions, but: {refusal}"
+                assert re.search(" = .*: expected ", refusal), f"does not say why: {refusal}"
+                continue
+            assert logits.isfinite().all(), f"{8 * LENGTH} tokens give logits that are not finite"
+            if causal and self.says(chain, "by_prefix"):
+                short, case = model(tokens[:, :LENGTH]), "a prefix, against the same tokens alone"
+                require_close(logits[:, :LENGTH], short, case, rtol=1e-4, atol=1e-4)
 
     def test_options_come_from_text(self, chain: tuple[str, ...]) -> None:
         """Every option has a default, which can be written down; others are refused."""
         for name in names_of(chain):
             options = list(inspect.signature(REMEDIES.get(name)).parameters.values())[1:]
-            plain = self.gpt((name,), causal=False).state_dict()
+            place = names_of(chain).index(name)
+            before, after = chain[:place], chain[place + 1 :]
+            plain = self.gpt((*before, name, *after), causal=False).state_dict()
             for option in options:
-                assert option.default is not inspect.Parameter.empty, option.name
+                named = option.default is not inspect.Parameter.empty
+                assert named, f"option {option.name}: expected a default"
                 text = f"{name}:{option.name}={option.default}"
                 assert canonical((text,))[0].endswith(f":{option.name}={option.default}")
-                state = self.gpt((text,), causal=False).state_dict()
-                assert all(torch.equal(state[key], plain[key]) for key in plain)
+                state = self.gpt((*before, text, *after), causal=False).state_dict()
+                same = all(torch.equal(state[key], plain[key]) for key in plain)
+                assert same, f"{text}: another model than without its default written down"
             with pytest.raises(InputError, match=f"option of {REMEDIES.get(name).name} = "):
                 canonical((f"{name}:no_such_option=1",))
 
-    @pytest.mark.parametrize("training", [True, False])
-    def test_the_minimal_transformer_reads_it_alike_on_all_paths(
-        self, chain: tuple[str, ...], training: bool
-    ) -> None:
-        """The short way over the vocabulary is the sequence's, on repeated tokens as well."""
-        torch.manual_seed(2)
-        model = shaken(
-            MinimalTransformer(
-                VOCAB, 2, key_width=4, value_width=6, max_length=LONG, remedies=chain
-            ).double()
-        ).train(training)
-        for tokens in (some_tokens(5, LONG), torch.stack([torch.randperm(VOCAB)] * 3)):
-            ours, theirs = copy.deepcopy(model), copy.deepcopy(model)
-            logits, expected = ours(tokens), theirs._read_sequence(Tokens(tokens))
-            torch.testing.assert_close(logits, expected, **CLOSE)
-            for (name, one), other in zip(ours.named_buffers(), theirs.buffers(), strict=True):
-                torch.testing.assert_close(one, other, **CLOSE, msg=name)
 
-    @pytest.mark.parametrize("length", [1, 7])
-    def test_a_set_reader_reads_it_alike_on_all_paths(
-        self, chain: tuple[str, ...], length: int
-    ) -> None:
-        """Without keys, in parts, and in any order is as with all keys at once."""
-        model = self.set_reader(chain).eval()
-        inputs = SetInput(torch.randn(5, length, ITEM).double(), torch.randn(5, QUERY).double())
-        expected = with_keys(model, inputs)
-        torch.testing.assert_close(model(inputs), expected, **CLOSE)
-        order = torch.randperm(length)
-        shuffled = SetInput(inputs.items[:, order], inputs.query)
-        torch.testing.assert_close(model(shuffled), expected, **CLOSE)
-        if not model.attention.acts("queries_keys"):
-            for part in (1, 3):
-                read = model.read(inputs.query, length, lambda p=part: inputs.items.split(p, 1))  # type: ignore[misc]
-                torch.testing.assert_close(read.logits, expected, **CLOSE)
+def odd_inputs() -> dict[str, Tensor | Tokens]:
+    """What a forward pass may meet, by name."""
+    mask = torch.ones(4, LENGTH, dtype=torch.bool)
+    mask[:, 2:] = False
+    return {
+        "usual tokens": some_tokens(),
+        "equal tokens": torch.zeros(4, LENGTH, dtype=torch.int64),
+        "a single token": some_tokens(4, 1),
+        "tokens and padding": Tokens(some_tokens(), None, mask),
+    }
 
 
-def some_tokens(count: int = 4, length: int = LENGTH) -> Tensor:
-    """Random tokens."""
-    return torch.randint(VOCAB, (count, length))
+def require_finite(model: nn.Module, logits: Tensor, dtype: torch.dtype, case: str) -> None:
+    """Assert that logits keep the precision, and that they and all gradients are finite."""
+    assert logits.dtype == dtype, f"{case}: logits of {logits.dtype} in a model of {dtype}"
+    assert logits.isfinite().all(), f"{case}: logits are not finite"
+    assert gradients(model, logits).isfinite().all(), f"{case}: gradients are not finite"
 
 
 def settings_of(model: nn.Module) -> dict[str, Any]:
@@ -322,13 +322,3 @@ def calls(model: nn.Module, inputs: Any) -> list[tuple[Attention, Tensor, Tensor
     for hook in hooks:
         hook.remove()
     return caught
-
-
-def with_keys(model: SetReader, inputs: SetInput) -> Tensor:
-    """The logits of a set reader with keys and values for every item, as a textbook has it."""
-    query = model.query_lift(functional.gelu(model.query_encoder(inputs.query))).unsqueeze(1)
-    items = model.item_lift(functional.gelu(model.item_encoder(inputs.items)))
-    read = Keys(torch.zeros(1, items.shape[1], dtype=items.dtype))
-    output = model.attention(query, items, read)
-    logits: Tensor = model.answer((output + query if model.residual else output).squeeze(1))
-    return logits
