@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.randomness import bits
-from lengthwise.tasks import IGNORE_INDEX, Batch, TokenTask, task
+from lengthwise.tasks import IGNORE_INDEX, AnswerTask, Batch, TokenTask, task
 
 LONGEST = 7
 
@@ -75,3 +75,30 @@ class PlacesParity(Parity):
     def targets(self, inputs: Tensor) -> Tensor:
         asked = torch.arange(inputs.shape[-1]) >= inputs.shape[-1] - 2
         return functional.one_hot(inputs.cumsum(-1) % 2, 2).float() * asked.unsqueeze(-1)
+
+
+@task("ones-first")
+@dataclass(frozen=True)
+class OnesFirst(AnswerTask):
+    """A word, then SEP (2), then as many ones as it has, and END (3): answers of every length."""
+
+    unit = "bits"
+    end = 3
+
+    @property
+    def classes(self) -> int:
+        return 4
+
+    @property
+    def lengths(self) -> range:
+        return range(2, LONGEST + 1)
+
+    def sizes(self, length: int) -> tuple[int, int]:
+        return length + 1, length + 1
+
+    def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
+        return functional.pad(binary_words(key, length, count), (0, 1), value=2)
+
+    def answers(self, prompts: Tensor, length: int) -> Tensor:
+        ones = prompts[..., :length].sum(-1, keepdim=True)
+        return torch.where(torch.arange(length + 1) < ones, 1, self.end)

@@ -1,5 +1,7 @@
 """Every task of the package keeps to the suite, and so does one of every other kind."""
 
+from small_tasks import OnesFirst
+
 from lengthwise.registry import TASKS
 from lengthwise.tasks import ArgmaxRetrieval, DictionaryLookup, Othello, SetComplement
 from lengthwise.testing import TaskConformance
@@ -23,4 +25,4 @@ class TestVariants(TaskConformance):
 
 
 class TestOtherKinds(TaskConformance):
-    tasks = (Sum(), Sum(padded=True), Sum(padded=True, tracks=2))
+    tasks = (OnesFirst(), Sum(), Sum(padded=True), Sum(padded=True, tracks=2))

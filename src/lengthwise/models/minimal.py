@@ -204,7 +204,7 @@ class MinimalModel(Model):
             attention_dropout=hyperparameters.attention_dropout,
             resid_dropout=hyperparameters.resid_dropout,
             max_length=task.max_position,
-            max_train_length=max_train_length,
+            max_train_length=max_train_length and task.input_size(max_train_length),
         )
 
     def pack_key(self, hyperparameters: Hyperparameters) -> Hashable:

@@ -1,5 +1,6 @@
 """Tasks: what models are trained on, with the exact target of every answer. One file each."""
 
+from lengthwise.tasks._answers import AnswerTask
 from lengthwise.tasks._base import (
     IGNORE_INDEX,
     Batch,
@@ -18,6 +19,7 @@ from lengthwise.tasks.set_complement import SetComplement
 
 __all__ = [
     "IGNORE_INDEX",
+    "AnswerTask",
     "ArgmaxRetrieval",
     "Batch",
     "DictionaryLookup",

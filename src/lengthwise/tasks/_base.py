@@ -45,7 +45,7 @@ class Batch(NamedTuple):
     """What the model reads: any pytree of tensors, such as tokens, `Tokens` or `SetInput`."""
 
     labels: Tensor
-    """The answers: `(..., count, length)` for a task that asks at every place, with `IGNORE_INDEX`
+    """The answers: `(..., count, input size)` for a task that asks at places, with `IGNORE_INDEX`
     where it does not, or `(..., count)` for one that asks once, at the end."""
 
     def at(self, index: int) -> "Batch":
@@ -92,6 +92,9 @@ class Task(ABC):
     """Whether every prefix of an input is an input and is asked: place i then answers length i+1,
     and one pass over long inputs measures all lengths."""
 
+    unit: ClassVar[str] = "tokens"
+    """What a length counts, in the plural: tokens, digits, items."""
+
     @property
     def classes(self) -> int:
         """Over how many answers the target is a distribution."""
@@ -126,7 +129,23 @@ class Task(ABC):
 
 
 class TokenTask(Task):
-    """A task over tokens: inputs are whole numbers `(..., count, length)`, or `Tokens`."""
+    """A task over tokens: inputs are whole numbers `(..., count, input size)`, or `Tokens`."""
+
+    autoregressive: ClassVar[bool] = False
+    """Whether answers stand among the inputs, behind the places that ask for them: a model that
+    sees later tokens would read them off."""
+
+    def input_size(self, length: int) -> int:
+        """How many tokens an input of a length has: as many, unless a length counts other things.
+
+        It grows with the length.
+        """
+        return length
+
+    @property
+    def end(self) -> int | None:
+        """The class by which an answer says that it has ended, if there is one."""
+        return None
 
     @property
     def vocab(self) -> int:
@@ -136,7 +155,7 @@ class TokenTask(Task):
     @property
     def max_position(self) -> int:
         """How many position ids there are, so that learned positions know their number."""
-        return self.lengths[-1]
+        return self.input_size(self.lengths[-1])
 
     @property
     def tracks(self) -> int:

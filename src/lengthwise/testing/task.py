@@ -84,7 +84,8 @@ class TaskConformance:
         for length in self.some_lengths(task):
             batch = task.draw(keys, length, 4)
             assert batch.labels.dtype == torch.int64
-            assert batch.labels.shape in ((2, 3, 4, length), (2, 3, 4))
+            places = task.input_size(length) if isinstance(task, TokenTask) else length
+            assert batch.labels.shape in ((2, 3, 4, places), (2, 3, 4))
             assert task.targets(batch.inputs).shape == (*batch.labels.shape, task.classes)
             for leaf in tree_leaves(batch.inputs):
                 assert leaf is None or leaf.shape[:3] == (2, 3, 4)
@@ -97,19 +98,20 @@ class TaskConformance:
             inputs = task.draw(torch.tensor(1), length, 20).inputs
             inputs = Tokens(inputs) if isinstance(inputs, Tensor) else inputs
             assert isinstance(inputs, Tokens)
-            assert inputs.tokens.shape == (20, length)
+            size = task.input_size(length)
+            assert inputs.tokens.shape == (20, size)
             assert not inputs.tokens.is_floating_point()
             assert ((inputs.tokens >= 0) & (inputs.tokens < task.vocab)).all()
             ids, mask = inputs.position_ids, inputs.mask
             if ids is not None:
                 tracks = () if task.tracks == 1 else (task.tracks,)
-                assert ids.shape == (20, length, *tracks)
+                assert ids.shape == (20, size, *tracks)
                 assert ((ids >= 0) & (ids < task.max_position)).all()
             else:
                 assert task.tracks == 1
-                assert length <= task.max_position
+                assert size <= task.max_position
             if mask is not None:
-                assert mask.shape == (20, length)
+                assert mask.shape == (20, size)
                 assert mask.dtype == torch.bool
 
     def test_labels_and_targets_agree(self, task: Task) -> None:
@@ -178,6 +180,7 @@ class TaskConformance:
         if not task.prefixes:
             pytest.skip("prefixes are no inputs")
         assert task.lengths[0] == 1
+        assert not isinstance(task, TokenTask) or task.input_size(7) == 7
         key, longest = torch.tensor(address("prefix")), self.some_lengths(task)[-1]
         long = task.draw(key, longest, 20)
         assert long.labels.shape == (20, longest)
@@ -190,6 +193,21 @@ class TaskConformance:
                 assert ours is theirs is None or torch.equal(ours, theirs)
             assert torch.equal(short.labels, long.labels[:, :length])
             assert torch.equal(task.targets(beginning), targets[:, :length])
+
+    def test_answers_follow_what_asks_for_them(self, task: Task) -> None:
+        """With `autoregressive`, the token behind a place that asks is its answer."""
+        if not isinstance(task, TokenTask) or not task.autoregressive:
+            pytest.skip("answers do not stand among the inputs")
+        for length in self.some_lengths(task):
+            inputs, labels = task.draw(torch.tensor(4), length, 20)
+            tokens = inputs if isinstance(inputs, Tensor) else inputs.tokens
+            asked = labels[:, :-1] != IGNORE_INDEX
+            assert torch.equal(labels[:, :-1][asked], tokens[:, 1:][asked])
+            sizes = {task.input_size(n) for n in task.lengths[:LONG]}
+            assert len(sizes) == len(task.lengths[:LONG]), "an input size tells its length"
+            model = GPTModel(layers=1, heads=2, width=8, causal=False)
+            with pytest.raises(InputError, match="causal"):
+                model.build(task, Hyperparameters())
 
     def test_enumeration_is_complete_or_absent(self, task: Task) -> None:
         """All inputs of a length, none twice, or None where they are more than the limit."""
