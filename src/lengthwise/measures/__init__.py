@@ -42,7 +42,7 @@ def measure(
     reader = fleet.template
     # Sets are read in parts without forming keys; a remedy that treats keys is read as a whole.
     in_parts = isinstance(reader, SetReader) and not reader.attention.acts("queries_keys")
-    if isinstance(task, SetTask) and in_parts:
+    if isinstance(task, SetTask) and in_parts and not task.numbers:
         lengths = require_lengths(task, lengths)
         if not isinstance(inputs, Mapping):
             inputs = dict.fromkeys(lengths, inputs)
