@@ -1,4 +1,4 @@
-"""Small tasks of kinds that the package has not: lengths from 3 on, one answer at the end, numbers."""
+"""Small tasks of other kinds: lengths from 3 on, one answer at the end, numbers as answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

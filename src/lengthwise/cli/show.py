@@ -10,6 +10,9 @@ import tyro
 class Show:
     """Print what a run trains and what it measured at every length; plot it if asked.
 
+    Beside what was measured stands what can be had without reading the input: by chance, and by
+    the best predictor that knows only the length and the place.
+
     Example: lengthwise show runs/set-complement --measure tvd --plot tvd.png
     """
 
@@ -28,7 +31,7 @@ class Show:
         from rich.console import Console
 
         from lengthwise.cli.terminal import quoted
-        from lengthwise.report.runs import chosen_measure, plot_run, summary_table
+        from lengthwise.report.runs import chosen_measure, plot_run, run_baseline, summary_table
         from lengthwise.report.style import save
         from lengthwise.runs import RunFolder
 
@@ -44,8 +47,9 @@ class Show:
             print(f"resume it with: lengthwise resume {folder.path}")
             return 0
         max_train_length = folder.recipe.max_train_length
-        Console().print(summary_table(table, measure, max_train_length))
+        baseline = run_baseline(folder.recipe, table, measure)
+        Console().print(summary_table(table, measure, max_train_length, baseline))
         if self.plot is not None:
-            save(plot_run(table, measure, max_train_length), self.plot)
+            save(plot_run(table, measure, max_train_length, baseline), self.plot)
             print(f"figure: {self.plot}")
         return 0

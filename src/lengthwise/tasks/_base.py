@@ -154,6 +154,13 @@ class Task(ABC):
         every = self.enumerate_inputs(length, COUNTED)
         return None if every is None else len(tree_leaves(every)[0])
 
+    def answer_rates(self, length: int) -> Tensor | None:
+        """How often each class is the right answer, `(classes,)`, where a task knows it.
+
+        That is for tasks that ask once with one right class: their baselines need no draws then.
+        """
+        return None
+
     def held_out(self) -> Self:
         """The task that tests are drawn from, where its examples must not occur in training."""
         return self
