@@ -34,6 +34,7 @@ class Show:
         from lengthwise.report.runs import chosen_measure, plot_run, run_baseline, summary_table
         from lengthwise.report.style import save
         from lengthwise.runs import RunFolder
+        from lengthwise.runs.exhausted import exhausted_note
 
         folder = RunFolder.open(self.run_folder)
         table = folder.table() if folder.finished else None
@@ -41,6 +42,9 @@ class Show:
         print(f"{folder.path}: {len(folder.hyperparameters)} models, made by")
         print(f"  {quoted(folder.command)}")
         print(f"  {', '.join(f'{name} {value}' for name, value in folder.version.items())}")
+        note = exhausted_note(folder.recipe)
+        if note is not None:
+            print(note)
         if table is None or measure is None:
             step = folder.newest_step()
             print(f"not finished: saved at step {step} of {folder.recipe.steps}")
