@@ -88,7 +88,7 @@ def test_numbers_are_measured_by_their_squared_error(length: int) -> None:
         predicted = model(inputs)[:, length - 1].double()
         mean = inputs[:, :length].double().mean(1)
         errors = torch.stack([predicted[:, 0] - mean, predicted[:, 1] + mean]).square()
-        expected = float(errors.mean())
+        expected = float(errors.mean().detach())
         assert float(found["excess_mse"].values[number]) == pytest.approx(expected, rel=1e-5)
         assert float(found["mse"].values[number]) == pytest.approx(expected + 1 / 12, rel=1e-5)
         assert found["mse"].inputs == 30

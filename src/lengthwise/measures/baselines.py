@@ -27,7 +27,7 @@ FEWEST = 64
 """Inputs that are drawn in any case."""
 
 
-HIGH_IS_GOOD = ("accuracy", "exact_match", "exact_match_length_given")
+HIGH_IS_GOOD = ("accuracy", "expected_accuracy", "exact_match", "exact_match_length_given")
 """Measures that rise as a model gets better; all others of the baselines fall."""
 
 Scores = dict[str, tuple[Tensor, Tensor]]
@@ -68,6 +68,7 @@ def baselines(
       exact match, the one whole answer that is right most often is tried as well, and the better
       one counts: the very best fixed answer is not searched for;
     - for KL with the mean target, which is the best there is;
+    - for expected accuracy with the largest class of the mean target;
     - for TVD with the mean target or with all mass on its largest class, whichever is nearer: of
       answers with one right class that is the best there is, of others a bound;
     - for numbers with their mean.
@@ -177,20 +178,26 @@ class _Predictor:
         target = self._targets(inputs)
         if self._task.numbers:
             return self._numbers(target, inputs)
-        asked, legal, classes = target.sum(-1) > 0, target > 0, self._task.classes
-        share = legal.sum(-1) / classes
-        right = self._right(legal, self._often.argmax(-1))
+        asked, classes = target.sum(-1) > 0, self._task.classes
         even = torch.full_like(self._mean, 1 / classes)
-        largest = 1 - self._right(target, self._likeliest)
-        nearest = torch.minimum(
-            self._over(_distance(self._mean, target), asked), self._over(largest, asked)
-        )
+        largest = self._over(self._right(target, self._likeliest), asked)
+        nearest = torch.minimum(self._over(_distance(self._mean, target), asked), 1 - largest)
         found: Scores = {
             "tvd": (self._over(_distance(even, target), asked), nearest),
             "kl": (self._over(_divergence(even, target), asked),
                    self._over(_divergence(self._mean, target), asked)),
-            "accuracy": (self._over(share, asked), self._over(right, asked)),
         }  # fmt: skip
+        if self._task.graded:
+            guess = self._over(even[..., 0].expand_as(asked), asked)
+            return found | {"expected_accuracy": (guess, largest)}
+        return found | self._of_legal(target > 0, asked)
+
+    def _of_legal(self, legal: Tensor, asked: Tensor) -> Scores:
+        """How it does by the measures that ask what is right."""
+        classes = self._task.classes
+        share = legal.sum(-1) / classes
+        right = self._right(legal, self._often.argmax(-1))
+        found: Scores = {"accuracy": (self._over(share, asked), self._over(right, asked))}
         for name in ("illegal_mass", "argmax_illegal"):
             found[name] = (1 - found["accuracy"][0], 1 - found["accuracy"][1])
         found["exact_match"] = (self._match(share, asked, asked), self._best(legal, asked, asked))

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from lengthwise.errors import require
-from lengthwise.measures.distribution import MEASURES, accuracy
+from lengthwise.measures.distribution import GRADED, MEASURES, accuracy
 from lengthwise.randomness import address, at
 from lengthwise.tasks import Task, TokenTask
 from lengthwise.tasks._base import map_tensors
@@ -162,14 +162,15 @@ class _Sums:
         if asked.dim() == 1:
             asked, target, logits = asked.unsqueeze(1), target.unsqueeze(1), logits.unsqueeze(2)
         legal = target > 0
-        for name, measure in MEASURES.items():
+        self._note(asked)
+        for name, measure in (GRADED if self._task.graded else MEASURES).items():
             values = measure(logits, target.expand_as(logits)).to(torch.float64)
             counted = asked & ~legal.all(-1) if name == "displacement" else asked
             self._sum(name, values, counted)
             if name == "accuracy":
-                self._inputs = self._inputs + self._match("exact_match", values, asked, asked)
+                self._match("exact_match", values, asked, asked)
         end = self._task.end if isinstance(self._task, TokenTask) else None
-        if end is not None:
+        if end is not None and not self._task.graded:
             other = torch.arange(self._task.classes, device=target.device) != end
             right = accuracy(logits.masked_fill(~other, -torch.inf), target.expand_as(logits))
             self._match(
@@ -186,25 +187,25 @@ class _Sums:
         asked = torch.ones(excess.shape[1:], dtype=torch.bool, device=excess.device)
         self._sum("mse", excess + missed, asked)
         self._sum("excess_mse", excess, asked)
-        whole = asked if self._task.prefixes else asked[:, :1]
+        self._note(asked)
+
+    def _note(self, asked: Tensor) -> None:
+        """Count the inputs of which something is asked."""
+        whole = asked if self._task.prefixes else asked.any(-1, keepdim=True)
         self._inputs = self._inputs + whole.sum(0)
 
-    def _match(self, name: str, right: Tensor, scored: Tensor, asked: Tensor) -> Tensor:
+    def _match(self, name: str, right: Tensor, scored: Tensor, asked: Tensor) -> None:
         """Add whether all that is `scored` is right, of every input of which something is asked."""
         right = right.masked_fill(~scored, 1.0)
         if self._task.prefixes:  # a prefix is right if all before it were
-            return self._sum(name, right.cumprod(-1), asked)
-        return self._sum(name, right.prod(-1, keepdim=True), asked.any(-1, keepdim=True))
+            self._sum(name, right.cumprod(-1), asked)
+        else:
+            self._sum(name, right.prod(-1, keepdim=True), asked.any(-1, keepdim=True))
 
-    def _sum(self, name: str, values: Tensor, counted: Tensor) -> Tensor:
-        """Add `(models, inputs, places)`; without prefixes, all places of an input are one.
-
-        Returns:
-            How many each sum is over, `(places,)`.
-        """
+    def _sum(self, name: str, values: Tensor, counted: Tensor) -> None:
+        """Add `(models, inputs, places)`; without prefixes, all places of an input are one."""
         total, count = values.masked_fill(~counted, 0.0).sum(1), counted.sum(0)
         if not self._task.prefixes:
             total, count = total.sum(-1, keepdim=True), count.sum(-1, keepdim=True)
         self._sums[name] = self._sums[name] + total if name in self._sums else total
         self._counts[name] = self._counts[name] + count if name in self._counts else count
-        return count

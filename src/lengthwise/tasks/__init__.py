@@ -12,9 +12,12 @@ from lengthwise.tasks._base import (
     TokenTask,
     task,
 )
+from lengthwise.tasks._series import PairTask, Series, SeriesTask
 from lengthwise.tasks.argmax_retrieval import ArgmaxRetrieval
 from lengthwise.tasks.dictionary_lookup import DictionaryLookup
+from lengthwise.tasks.hidden_factors import HiddenFactors
 from lengthwise.tasks.othello import Othello
+from lengthwise.tasks.same_well import SameWell
 from lengthwise.tasks.set_complement import SetComplement
 
 __all__ = [
@@ -23,8 +26,13 @@ __all__ = [
     "ArgmaxRetrieval",
     "Batch",
     "DictionaryLookup",
+    "HiddenFactors",
     "Lookup",
     "Othello",
+    "PairTask",
+    "SameWell",
+    "Series",
+    "SeriesTask",
     "SetComplement",
     "SetInput",
     "SetTask",

@@ -103,6 +103,10 @@ class Task(ABC):
     """Whether answers are real numbers in place of classes: the loss is then the squared error, and
     the measures are `mse` and `excess_mse`."""
 
+    graded: ClassVar[bool] = False
+    """Whether possible answers differ in how likely they are, as in a posterior. None of them is
+    simply right then, and `expected_accuracy` is measured in place of accuracy and exact match."""
+
     @property
     def classes(self) -> int:
         """Over how many answers the target is a distribution."""
