@@ -12,6 +12,7 @@ from lengthwise.tasks._base import (
     TokenTask,
     task,
 )
+from lengthwise.tasks._languages import Language
 from lengthwise.tasks.argmax_retrieval import ArgmaxRetrieval
 from lengthwise.tasks.dictionary_lookup import DictionaryLookup
 from lengthwise.tasks.othello import Othello
@@ -23,6 +24,7 @@ __all__ = [
     "ArgmaxRetrieval",
     "Batch",
     "DictionaryLookup",
+    "Language",
     "Lookup",
     "Othello",
     "SetComplement",
