@@ -87,7 +87,7 @@ class _Reader:
 
     def refused(self, construct: str) -> InputError:
         return self.error(
-            f"literals, [classes], |, *, +, ?, {{m,n}} and brackets: found {construct}"
+            f"literals, [classes], alternatives, repeats and brackets: found {construct}"
         )
 
     def take(self, count: int = 1) -> str:
