@@ -12,6 +12,7 @@ from lengthwise.tasks._base import (
     TokenTask,
     task,
 )
+from lengthwise.tasks._languages import Language
 from lengthwise.tasks._series import PairTask, Series, SeriesTask
 from lengthwise.tasks.argmax_retrieval import ArgmaxRetrieval
 from lengthwise.tasks.dictionary_lookup import DictionaryLookup
@@ -27,6 +28,7 @@ __all__ = [
     "Batch",
     "DictionaryLookup",
     "HiddenFactors",
+    "Language",
     "Lookup",
     "Othello",
     "PairTask",
