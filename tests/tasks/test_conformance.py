@@ -1,6 +1,6 @@
 """Every task of the package keeps to the suite, and so does one of every other kind."""
 
-from small_tasks import OnesFirst
+from small_tasks import OnesFirst, ZerosOut
 
 from lengthwise.registry import TASKS
 from lengthwise.tasks import ArgmaxRetrieval, DictionaryLookup, Othello, SetComplement
@@ -25,4 +25,4 @@ class TestVariants(TaskConformance):
 
 
 class TestOtherKinds(TaskConformance):
-    tasks = (OnesFirst(), Sum(), Sum(padded=True), Sum(padded=True, tracks=2))
+    tasks = (OnesFirst(), ZerosOut(), Sum(), Sum(padded=True), Sum(padded=True, tracks=2))
