@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from functools import cache
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -24,10 +23,6 @@ class AnswerTask(TokenTask):
 
     autoregressive = True
 
-    separator: ClassVar[int | None] = None
-    """The token that ends every prompt and stands nowhere else in it, where prompts of one length
-    differ in their size."""
-
     @abstractmethod
     def sizes(self, length: int) -> tuple[int, int]:
         """How many tokens the longest prompt and the longest answer with its END have.
@@ -47,6 +42,14 @@ class AnswerTask(TokenTask):
     @abstractmethod
     def end(self) -> int:
         """The token that ends an answer; behind it, it is padding. No prompt has it."""
+
+    @property
+    def separator(self) -> int | None:
+        """The token that ends every prompt and stands nowhere else in it.
+
+        It is needed where prompts of one length differ in their size.
+        """
+        return None
 
     def input_size(self, length: int) -> int:
         """The longest prompt and the longest answer without its END."""
