@@ -52,7 +52,7 @@ class Learned(Remedy):
         return hidden
 
     def _require_vectors(self, ids: Tensor) -> None:
-        """Refuse inputs that are too long, where ids count tokens; a task keeps its own in range."""
+        """Refuse inputs that are too long, where ids count tokens; a task knows its own ids."""
         if ids.dim() == 1:
             length, most = len(ids), self.max_length
             require(length <= most, "length", length, f"at most {most}, all that have a vector")

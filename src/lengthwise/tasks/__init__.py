@@ -14,12 +14,22 @@ from lengthwise.tasks._base import (
 )
 from lengthwise.tasks.addition import Addition
 from lengthwise.tasks.argmax_retrieval import ArgmaxRetrieval
+from lengthwise.tasks.cases import Cases
 from lengthwise.tasks.dictionary_lookup import DictionaryLookup
+from lengthwise.tasks.flip_flop import FlipFlop
+from lengthwise.tasks.local_global import LocalGlobal
+from lengthwise.tasks.markov import Markov
 from lengthwise.tasks.minesweeper import Minesweeper
+from lengthwise.tasks.mqar import MultiQueryRecall
+from lengthwise.tasks.mqmtar import MultiTokenRecall
 from lengthwise.tasks.multiplication import Multiplication
+from lengthwise.tasks.n_back import NBack
+from lengthwise.tasks.needle import Needle
 from lengthwise.tasks.othello import Othello
 from lengthwise.tasks.parity_scratchpad import ParityScratchpad
 from lengthwise.tasks.set_complement import SetComplement
+from lengthwise.tasks.sparse_parity import SparseParity
+from lengthwise.tasks.string_edits import StringEdits
 from lengthwise.tasks.successor import Successor
 
 __all__ = [
@@ -28,15 +38,25 @@ __all__ = [
     "AnswerTask",
     "ArgmaxRetrieval",
     "Batch",
+    "Cases",
     "DictionaryLookup",
+    "FlipFlop",
+    "LocalGlobal",
     "Lookup",
+    "Markov",
     "Minesweeper",
+    "MultiQueryRecall",
+    "MultiTokenRecall",
     "Multiplication",
+    "NBack",
+    "Needle",
     "Othello",
     "ParityScratchpad",
     "SetComplement",
     "SetInput",
     "SetTask",
+    "SparseParity",
+    "StringEdits",
     "Successor",
     "Task",
     "TokenTask",

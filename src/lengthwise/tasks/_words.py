@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy
+import torch
 from torch import Tensor
 
 from lengthwise.randomness import bits
@@ -15,3 +17,13 @@ def draw_words(key: Tensor, count: int, sizes: Sequence[int]) -> list[Tensor]:
     total = sum(sizes)
     words = bits(key, count * total).unflatten(-1, (count, total))
     return list(words.split(list(sizes), -1))
+
+
+def distinct(words: Tensor, bound: int) -> Tensor:
+    """Distinct numbers of 0..bound-1 out of random bits `(..., count)`, uniform: `words.shape`."""
+    from lengthwise.tasks._kernels import choose_distinct
+
+    rows = words.flatten(0, -2).cpu().numpy()
+    chosen = numpy.empty(rows.shape, dtype=numpy.int64)
+    choose_distinct(rows, bound, chosen)
+    return torch.from_numpy(chosen).view(words.shape).to(words.device)
