@@ -133,3 +133,33 @@ class RunningMean(TokenTask):
 
     def variances(self, inputs: Tensor) -> Tensor:
         return torch.full((*inputs.shape, 2), 1 / 12)
+
+
+@task("zeros-out")
+@dataclass(frozen=True)
+class ZerosOut(AnswerTask):
+    """As many zeros as a word of up to `length` bits begins with: prompts of several sizes."""
+
+    separator = 2
+    end = 3
+
+    @property
+    def classes(self) -> int:
+        return 4
+
+    @property
+    def lengths(self) -> range:
+        return range(1, LONGEST + 1)
+
+    def sizes(self, length: int) -> tuple[int, int]:
+        return length + 1, length + 1
+
+    def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
+        words = functional.pad(binary_words(key, LONGEST, count), (0, 1))[..., : length + 1]
+        sizes = words.sum(-1, keepdim=True).clamp(max=length)
+        places = torch.arange(length + 1)
+        return words.where(places < sizes, torch.where(places == sizes, 2, 3))
+
+    def answers(self, prompts: Tensor, length: int) -> Tensor:
+        zeros = (prompts == 0).cumprod(-1).sum(-1, keepdim=True)
+        return torch.where(torch.arange(length + 1) < zeros, 0, self.end)

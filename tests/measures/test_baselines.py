@@ -10,7 +10,6 @@ from torch import Tensor
 from lengthwise.measures import Baseline, baselines
 from lengthwise.measures.baselines import baseline_of
 from lengthwise.tasks import AnswerTask, ArgmaxRetrieval, SetComplement, Task
-from lengthwise.tasks._base import IGNORE_INDEX
 
 
 def found(task: Task, length: int) -> dict[str, Baseline]:
@@ -29,8 +28,9 @@ class Listed(OnesFirst):
 def rows(task: AnswerTask, length: int) -> list[list[int]]:
     """The answer to every input."""
     inputs = task.enumerate_inputs(length, 1 << 10)
-    labels = task._labels(inputs[:, : length + 1], task.answers(inputs[:, : length + 1], length))
-    return [[label for label in row if label != IGNORE_INDEX] for row in labels.tolist()]
+    prompts = inputs[:, : length + 1]
+    whole = task.answers(prompts, length).tolist()
+    return [[1] * row.count(1) + [task.end] for row in whole]
 
 
 def test_every_fixed_answer_is_tried() -> None:

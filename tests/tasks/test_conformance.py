@@ -1,9 +1,19 @@
 """Every task of the package keeps to the suite, and so does one of every other kind."""
 
-from small_tasks import OnesFirst
+from small_tasks import OnesFirst, ZerosOut
 
 from lengthwise.registry import TASKS
-from lengthwise.tasks import ArgmaxRetrieval, DictionaryLookup, Othello, SetComplement
+from lengthwise.tasks import (
+    Addition,
+    ArgmaxRetrieval,
+    DictionaryLookup,
+    Minesweeper,
+    Multiplication,
+    Othello,
+    ParityScratchpad,
+    SetComplement,
+    Successor,
+)
 from lengthwise.testing import TaskConformance
 from lengthwise.testing._shared import Sum
 
@@ -24,5 +34,21 @@ class TestVariants(TaskConformance):
     )
 
 
+class TestArithmetic(TaskConformance):
+    tasks = (
+        Addition(operands=3, padding="none", longest=30, split="held-out"),
+        Addition(padding="none", positions="coupled", order="plain"),
+        Addition(padding="answer", hints=102, order="reversed", operand_lengths="equal"),
+        Addition(spaces=0.3, padding="none", longest=20),
+        Successor(positions="coupled", order="plain"),
+        Successor(padded=True, order="reversed", longest=2),
+        Multiplication(second=1, padded=False),
+        Multiplication(positions="coupled", order="reversed"),
+        ParityScratchpad(scratchpad=False, longest=4),
+        ParityScratchpad(positions="coupled"),
+        Minesweeper(positions="plain", longest=5),
+    )
+
+
 class TestOtherKinds(TaskConformance):
-    tasks = (OnesFirst(), Sum(), Sum(padded=True), Sum(padded=True, tracks=2))
+    tasks = (OnesFirst(), ZerosOut(), Sum(), Sum(padded=True), Sum(padded=True, tracks=2))

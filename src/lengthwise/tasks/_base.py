@@ -214,6 +214,11 @@ class TokenTask(Task):
         """How many position ids a token has."""
         return 1
 
+    @property
+    def digits(self) -> range:
+        """The tokens that are digits of numbers, for positions that are counted within a number."""
+        return range(0)
+
 
 class SetTask(Task):
     """A task over sets of items that can be drawn in parts, so that any number of them fits."""
