@@ -30,6 +30,7 @@ class Markov(TokenTask):
     """
 
     prefixes = True
+    graded = True
     defaults: ClassVar[Mapping[str, Any]] = {
         "model": "gpt",
         "max_train_length": 64,
