@@ -12,11 +12,14 @@ from lengthwise.tasks._base import (
     TokenTask,
     task,
 )
+from lengthwise.tasks._languages import Language
+from lengthwise.tasks._series import PairTask, Series, SeriesTask
 from lengthwise.tasks.addition import Addition
 from lengthwise.tasks.argmax_retrieval import ArgmaxRetrieval
 from lengthwise.tasks.cases import Cases
 from lengthwise.tasks.dictionary_lookup import DictionaryLookup
 from lengthwise.tasks.flip_flop import FlipFlop
+from lengthwise.tasks.hidden_factors import HiddenFactors
 from lengthwise.tasks.local_global import LocalGlobal
 from lengthwise.tasks.markov import Markov
 from lengthwise.tasks.minesweeper import Minesweeper
@@ -27,6 +30,7 @@ from lengthwise.tasks.n_back import NBack
 from lengthwise.tasks.needle import Needle
 from lengthwise.tasks.othello import Othello
 from lengthwise.tasks.parity_scratchpad import ParityScratchpad
+from lengthwise.tasks.same_well import SameWell
 from lengthwise.tasks.set_complement import SetComplement
 from lengthwise.tasks.sparse_parity import SparseParity
 from lengthwise.tasks.string_edits import StringEdits
@@ -41,6 +45,8 @@ __all__ = [
     "Cases",
     "DictionaryLookup",
     "FlipFlop",
+    "HiddenFactors",
+    "Language",
     "LocalGlobal",
     "Lookup",
     "Markov",
@@ -51,7 +57,11 @@ __all__ = [
     "NBack",
     "Needle",
     "Othello",
+    "PairTask",
     "ParityScratchpad",
+    "SameWell",
+    "Series",
+    "SeriesTask",
     "SetComplement",
     "SetInput",
     "SetTask",
