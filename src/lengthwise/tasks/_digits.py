@@ -1,8 +1,8 @@
 """What tasks with written numbers share: decimal digits as tensors, of numbers of any size."""
 
+import numpy
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from lengthwise.randomness import below, unit
 from lengthwise.tasks._slots import EMPTY
@@ -54,13 +54,12 @@ def draw_sizes(words: Tensor, longest: int) -> Tensor:
 
 def carried(columns: Tensor, size: int) -> Tensor:
     """The decimal digits of `sum columns[i] * 10^i`, least significant first: `(..., size)`."""
-    columns = functional.pad(columns, (0, size - columns.shape[-1])).movedim(-1, 0)
-    out, carry = torch.empty_like(columns), torch.zeros_like(columns[0])
-    for place, column in enumerate(columns):
-        carry = carry + column
-        out[place] = carry % BASE
-        carry = carry // BASE
-    return out.movedim(0, -1)
+    from lengthwise.tasks._kernels import carry
+
+    rows = columns.flatten(0, -2).contiguous().cpu().numpy()
+    digits = numpy.empty((len(rows), size), dtype=numpy.int64)
+    carry(rows, digits)
+    return torch.from_numpy(digits).view(*columns.shape[:-1], size).to(columns.device)
 
 
 def significances(tokens: Tensor, *, reversed: bool) -> Tensor:

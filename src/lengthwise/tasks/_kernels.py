@@ -53,3 +53,19 @@ def follow(
                 tokens[row, place] = drawn[row, place]
             else:
                 tokens[row, place] = table[tokens[row, place - 1], tokens[row, place - reach]]
+
+
+@compiled
+def carry(columns: NDArray[int64], digits: NDArray[int64]) -> None:
+    """Write every row of `digits` with the decimal digits of what `columns` add up to.
+
+    Column i counts 10^i; least significant digits stand first, and there are at least as many of
+    them as columns.
+    """
+    for row in range(columns.shape[0]):
+        carried = int64(0)
+        for place in range(digits.shape[1]):
+            if place < columns.shape[1]:
+                carried += columns[row, place]
+            digits[row, place] = carried % 10
+            carried //= 10
