@@ -128,6 +128,7 @@ class Train:
         from lengthwise.cli.resume import train
         from lengthwise.cli.terminal import command_line
         from lengthwise.runs import Recipe, RunFolder
+        from lengthwise.runs.exhausted import exhausted_note
 
         given: Any = self
         require(1 <= self.seeds <= MOST_MODELS, "seeds", self.seeds, f"1..{MOST_MODELS}")
@@ -139,6 +140,9 @@ class Train:
             command_line(),
             overwrite=self.overwrite,
         )
+        note = exhausted_note(folder.recipe)
+        if note is not None:
+            print(note)
         return train(folder, self.checkpoint_seconds)
 
 

@@ -260,20 +260,21 @@ class GPTModel(Model):
     ) -> GPT:
         """An untrained GPT."""
         assert isinstance(task, TokenTask)
-        expected = f"True: {task.name!r} asks after every prefix, and what follows is the answer"
-        require(self.causal or not task.prefixes, "causal", self.causal, expected)
+        expected = f"True: in inputs of {task.name!r}, answers follow what asks for them"
+        shown = task.prefixes or task.autoregressive
+        require(self.causal or not shown, "causal", self.causal, expected)
         return GPT(
             task.vocab,
             task.max_position,
             Size(self.layers, self.heads, self.width),
-            classes=task.classes,
+            classes=task.outputs,
             layout=self.layout,
             norm=self.norm,
             mlp=self.mlp,
             causal=self.causal,
             remedies=self.remedies,
             tracks=task.tracks,
-            max_train_length=max_train_length,
+            max_train_length=max_train_length and task.input_size(max_train_length),
             embed_dropout=hyperparameters.embed_dropout,
             attention_dropout=hyperparameters.attention_dropout,
             resid_dropout=hyperparameters.resid_dropout,

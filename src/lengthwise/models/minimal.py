@@ -195,7 +195,7 @@ class MinimalModel(Model):
         return MinimalTransformer(
             task.vocab,
             self.extra_width,
-            classes=task.classes,
+            classes=task.outputs,
             key_width=self.key_width,
             value_width=self.value_width,
             pre_norm=self.pre_norm,
@@ -204,7 +204,7 @@ class MinimalModel(Model):
             attention_dropout=hyperparameters.attention_dropout,
             resid_dropout=hyperparameters.resid_dropout,
             max_length=task.max_position,
-            max_train_length=max_train_length,
+            max_train_length=max_train_length and task.input_size(max_train_length),
         )
 
     def pack_key(self, hyperparameters: Hyperparameters) -> Hashable:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 # Or a failing assertion would not show its values: pytest looks into test files only.
-_WITH_ASSERTIONS = ("_readers", "_shared", "executor", "model", "remedy", "task")
+_WITH_ASSERTIONS = (
+    "_readers", "_shared", "_task_answers", "executor", "model", "remedy", "task",
+)  # fmt: skip
 pytest.register_assert_rewrite(*(f"lengthwise.testing.{name}" for name in _WITH_ASSERTIONS))
 
 if TYPE_CHECKING:
