@@ -30,6 +30,7 @@ class Markov(TokenTask):
     """
 
     prefixes = True
+    graded = True
     defaults: ClassVar[Mapping[str, Any]] = {
         "model": "gpt",
         "max_train_length": 64,
@@ -68,6 +69,10 @@ class Markov(TokenTask):
     def lengths(self) -> range:
         """One token or more."""
         return range(1, self.longest + 1)
+
+    def count_inputs(self, length: int) -> int | None:
+        """All strings, where they are equally likely."""
+        return self.symbols**length if length <= self.reach else None
 
     def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """Tokens of the source, and those that follow."""
