@@ -13,7 +13,7 @@ from lengthwise.models.attention import Attention
 from lengthwise.models.gpt import Block
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
-from lengthwise.remedies._base import Chain, chain_maps, require_fit
+from lengthwise.remedies._base import Chain, chain_key_maps, require_fit
 from lengthwise.tasks import Series, SeriesTask, Task
 
 EPSILON = 1e-5
@@ -71,7 +71,7 @@ class InvertedTransformer(nn.Module):
         shape = Shape(
             width=width,
             heads=heads,
-            head_width=width // heads // chain_maps(remedies),
+            head_width=width // heads // chain_key_maps(remedies),
             value_width=width,
             layer=0,
             max_length=max_length,
