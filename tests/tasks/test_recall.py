@@ -65,7 +65,7 @@ def test_every_key_is_asked_for_once(task: MultiQueryRecall) -> None:
     ids=repr,
 )
 def test_values_of_several_tokens(task: MultiTokenRecall) -> None:
-    symbols = string.ascii_lowercase[: task.symbols] + ": ?=."
+    symbols = string.ascii_lowercase[: task.symbols] + "?.: ="
     gaps, repeated = Counter[int](), False
     for length in (1, 2, task.longest):
         for prompt, answer, _ in written(task, length, 100, symbols, "."):

@@ -32,7 +32,7 @@ EDITS: dict[str, Callable[[str, str], str]] = {
 
 
 def rows(task: StringEdits, length: int, count: int) -> list[Written]:
-    return written(task, length, count, "ab|." + NAMES, ".")
+    return written(task, length, count, "ab.|" + NAMES, ".")
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 11, 15, 40])

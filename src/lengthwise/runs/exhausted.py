@@ -31,7 +31,7 @@ def exhausted_lengths(recipe: Recipe) -> dict[int, int]:
             count = count_by_drawing(recipe.task, length)
             if count is not None and draws >= DRAWS:
                 found[length] = count
-        elif count * math.exp(-draws / count) < 1:
+        elif count <= draws and count * math.exp(-draws / count) < 1:
             found[length] = count
     return found
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -25,6 +25,8 @@ class NumberTask(AnswerTask):
 
     unit = "digits"
     end = END
+    sign: ClassVar[str] = "+"
+    """How a person writes the operation."""
 
     order: Literal["plain", "reversed-answer", "reversed"] = "reversed-answer"
     """Whether numbers begin with their most significant digit (plain), but for the answer, or
@@ -47,8 +49,18 @@ class NumberTask(AnswerTask):
 
     @property
     def classes(self) -> int:
-        """Digits, the operator, = and END."""
+        """Digits and END."""
+        return BASE + 1
+
+    @property
+    def vocab(self) -> int:
+        """Digits, END, the sign of the operation and =."""
         return SPACE
+
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """As people write them."""
+        return (*map(str, range(BASE)), "END", self.sign, "=")
 
     @property
     def digits(self) -> range:
@@ -69,6 +81,10 @@ class NumberTask(AnswerTask):
     def held_out(self) -> Self:
         """Prompts that cannot occur in training."""
         return replace(self, split="held-out")
+
+    def split_share(self, count: int) -> int:
+        """How many of `count` prompts this split has, where one in ten is held out."""
+        return count // BASE if self.split == "held-out" else count - count // BASE
 
     @abstractmethod
     def answer_digits(self, length: int) -> int:

@@ -8,10 +8,15 @@ from lengthwise.randomness import below, unit
 from lengthwise.tasks._slots import EMPTY
 
 BASE = 10
-OPERATOR, EQUALS, END, SPACE = range(BASE, BASE + 4)
-"""Tokens beside the digits 0..9: `+` or `*`, `=`, the end of an answer, and a space in a prompt."""
+END, OPERATOR, EQUALS, SPACE = range(BASE, BASE + 4)
+"""Tokens beside the digits: the end of an answer, and in prompts `+` or `*`, `=` and a space."""
 
 FIRST_HINT = BASE + 4
+
+
+def count_numbers(size: int) -> int:
+    """How many numbers of `size` digits there are: none begins with 0, but for 0 itself."""
+    return BASE if size == 1 else (BASE - 1) * BASE ** (size - 1)
 
 
 def draw_numbers(words: Tensor, sizes: Tensor | int) -> Tensor:
@@ -69,7 +74,7 @@ def significances(tokens: Tensor, *, reversed: bool) -> Tensor:
     the row. What is no digit gets a number without a meaning.
     """
     count = (tokens < BASE).cumsum(-1)
-    ends = (tokens >= OPERATOR) & (tokens <= END)
+    ends = (tokens >= BASE) & (tokens < SPACE)
     if reversed:
         return count - 1 - count.masked_fill(~ends, 0).cummax(-1).values
     last = count[..., -1:]

@@ -51,6 +51,14 @@ def split_bits(words: Tensor, split: str) -> Tensor:
     return torch.cat([others, (symbol.unsqueeze(-1) >> shifts) & 1], -1)
 
 
+def count_split(length: int, split: str) -> int:
+    """How many strings of bits `split_bits` may give."""
+    if length <= HELD_OUT_BITS:
+        return 1 << length
+    held_out = 1 << (length - HELD_OUT_BITS)
+    return held_out if split == "held-out" else (1 << length) - held_out
+
+
 @cache
 def _factors(base: int, count: int) -> Tensor:
     """One per symbol; products and their sum wrap around at 64 bits."""

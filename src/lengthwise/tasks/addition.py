@@ -20,6 +20,7 @@ from lengthwise.tasks._digits import (
     OPERATOR,
     SPACE,
     carried,
+    count_numbers,
     draw_numbers,
     draw_sizes,
     significances,
@@ -93,8 +94,18 @@ class Addition(NumberTask):
 
     @property
     def classes(self) -> int:
-        """Digits, +, =, END, the space and hints."""
+        """Digits and END, or with hints all tokens."""
+        return self.vocab if self.hints else super().classes
+
+    @property
+    def vocab(self) -> int:
+        """Digits, END, +, =, the space and hints."""
         return FIRST_HINT + self.hints
+
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """As people write them, and hints as h0, h1, ..."""
+        return (*super().token_names, "_", *(f"h{number}" for number in range(self.hints)))
 
     @property
     def separator(self) -> int | None:
@@ -105,6 +116,13 @@ class Addition(NumberTask):
     def answer_digits(self, length: int) -> int:
         """How many digits the largest sum of operands of `length` digits has."""
         return len(str(self.operands * (BASE**length - 1)))
+
+    def count_inputs(self, length: int) -> int | None:
+        """Known where all operands have as many digits and there are no spaces."""
+        if self.spaces or (length > 1 and self.operand_lengths == "independent"):
+            return None
+        starts = self.hints - self.answer_digits(length) + 1 if self.hints else 1
+        return starts * self.split_share(count_numbers(length) ** self.operands)
 
     def sizes(self, length: int) -> tuple[int, int]:
         """Operands with their digits, hints, + and =, and spaces before them; the sum and END."""
@@ -149,7 +167,7 @@ class Addition(NumberTask):
         padded = self.padding != "none"
         slots = digits if padded else without_leading_zeros(digits)
         if self.hints:
-            first = prompts.masked_fill(prompts < FIRST_HINT, self.classes).amin(-1, keepdim=True)
+            first = prompts.masked_fill(prompts < FIRST_HINT, self.vocab).amin(-1, keepdim=True)
             slots = self._with_hints(slots, first - FIRST_HINT)
         slots = self._in_order(slots, reversed=self.order != "plain")
         slots = functional.pad(slots, (0, 1), value=END)

@@ -76,6 +76,15 @@ class Cases(TokenTask):
         """One token or more."""
         return range(1, self.longest + 1)
 
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Tokens or places by their numbers."""
+        return tuple(map(str, range(self.classes)))
+
+    def count_inputs(self, length: int) -> int | None:
+        """All strings, where they are equally likely."""
+        return None if self.balanced else self.vocab**length
+
     def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """Tokens, and what is pointed at."""
         require(length in self.lengths, "length", length, f"one of 1..{self.longest}")

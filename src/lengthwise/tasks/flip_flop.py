@@ -68,6 +68,11 @@ class FlipFlop(TokenTask):
         """A write, a read, and any number in between."""
         return range(2, self.longest + 1)
 
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """As in the paper."""
+        return ("0", "1", "w", "i", "r")
+
     def input_size(self, length: int) -> int:
         """Instructions with their bits, but for the last."""
         return 2 * length - 1

@@ -64,6 +64,15 @@ class LocalGlobal(TokenTask):
         """One token or more."""
         return range(1, self.longest + 1)
 
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Tokens or places by their numbers."""
+        return tuple(map(str, range(self.classes)))
+
+    def count_inputs(self, length: int) -> int:
+        """All strings."""
+        return self.vocab**length
+
     def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """Tokens, and what each points at."""
         require(length in self.lengths, "length", length, f"one of 1..{self.longest}")

@@ -70,6 +70,10 @@ class Markov(TokenTask):
         """One token or more."""
         return range(1, self.longest + 1)
 
+    def count_inputs(self, length: int) -> int | None:
+        """All strings, where they are equally likely."""
+        return self.symbols**length if length <= self.reach else None
+
     def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """Tokens of the source, and those that follow."""
         require(length in self.lengths, "length", length, f"one of 1..{self.longest}")

@@ -14,7 +14,7 @@ from lengthwise.tasks._answers import AnswerTask
 from lengthwise.tasks._base import task
 from lengthwise.tasks._words import draw_words
 
-MINE, CLEAR, EQUALS, END = range(9, 13)
+MINE, END, CLEAR, EQUALS = range(9, 13)
 """Tokens beside the numbers 0..8 of mines."""
 
 
@@ -65,8 +65,18 @@ class Minesweeper(AnswerTask):
 
     @property
     def classes(self) -> int:
-        """0..8, a mine, a clear square, = and END."""
+        """0..8, a mine and END."""
+        return 11
+
+    @property
+    def vocab(self) -> int:
+        """0..8, a mine, END, and in prompts a clear square and =."""
         return 13
+
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """Numbers, * for a mine and - for a clear square."""
+        return (*map(str, range(9)), "*", "END", "-", "=")
 
     @property
     def lengths(self) -> range:

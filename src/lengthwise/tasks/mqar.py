@@ -1,5 +1,6 @@
 """Multi-query associative recall: the values of keys that were paired with them before."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -68,6 +69,17 @@ class MultiQueryRecall(TokenTask):
     def lengths(self) -> range:
         """No more pairs than there are keys."""
         return range(1, self.keys + 1)
+
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """Values v0, v1, ..., keys k0, k1, ... and the blank."""
+        values, keys = (range(number) for number in (self.values, self.keys))
+        return (*(f"v{number}" for number in values), *(f"k{number}" for number in keys), "_")
+
+    def count_inputs(self, length: int) -> int:
+        """Distinct keys in order, any values, and distinct places to ask."""
+        places = math.perm(self.slots * length, length)
+        return math.perm(self.keys, length) * self.values**length * places
 
     def input_size(self, length: int) -> int:
         """The pairs, and places for keys."""

@@ -1,5 +1,6 @@
 """Multi-query multi-token associative recall: keys and values of several tokens."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -73,18 +74,28 @@ class MultiTokenRecall(AnswerTask):
 
     @property
     def classes(self) -> int:
-        """Symbols, the colon, the blank, ?, = and END."""
+        """Symbols, ? and END."""
+        return self.symbols + 2
+
+    @property
+    def vocab(self) -> int:
+        """Symbols, ?, END, and in prompts the colon, the blank and =."""
         return self.symbols + 5
 
     @property
     def end(self) -> int:
         """The token that ends an answer."""
-        return self.symbols + 4
+        return self.symbols + 1
 
     @property
     def separator(self) -> int:
         """`=`: prompts differ in their blanks."""
-        return self.symbols + 3
+        return self.symbols + 4
+
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """Symbols by their numbers."""
+        return (*map(str, range(self.symbols)), "?", "END", ":", "_", "=")
 
     @property
     def lengths(self) -> range:
@@ -97,9 +108,15 @@ class MultiTokenRecall(AnswerTask):
         prompt = length * pair + self.queries * (1 + self.key_size) + 1
         return prompt, self.queries * (1 + self.value_size) + 1
 
+    def count_inputs(self, length: int) -> int:
+        """Distinct keys in order, any values, blanks and queries."""
+        keys = math.perm(self.symbols**self.key_size, length)
+        behind = self.symbols**self.value_size * (1 + self.blanks)
+        return keys * behind**length * length**self.queries
+
     def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
         """Pairs, and keys to look up."""
-        colon, blank, ask = range(self.symbols, self.symbols + 3)
+        ask, _, colon, blank = range(self.symbols, self.symbols + 4)
         parts = (length, length * self.value_size, length, self.queries)
         chosen, values, blanks, queries = draw_words(key, count, parts)
         powers = self.symbols ** torch.arange(self.key_size, device=key.device)
@@ -117,7 +134,7 @@ class MultiTokenRecall(AnswerTask):
 
     def answers(self, prompts: Tensor, length: int) -> Tensor:
         """The values of the keys, and END."""
-        colon, ask = self.symbols, self.symbols + 2
+        ask, colon = self.symbols, self.symbols + 2
         # The number of the key that ends at each place.
         before = functional.pad(prompts, (self.key_size - 1, 0)).unfold(-1, self.key_size, 1)
         powers = self.symbols ** torch.arange(self.key_size, device=prompts.device)

@@ -12,7 +12,7 @@ from lengthwise.errors import require
 from lengthwise.randomness import below
 from lengthwise.tasks._arithmetic import NumberTask
 from lengthwise.tasks._base import task
-from lengthwise.tasks._digits import BASE, EQUALS, OPERATOR, carried, draw_numbers
+from lengthwise.tasks._digits import BASE, EQUALS, OPERATOR, carried, count_numbers, draw_numbers
 from lengthwise.tasks._splits import split_symbol
 from lengthwise.tasks._words import draw_words
 from lengthwise.tasks.addition import ADDITION_DEFAULTS
@@ -34,6 +34,8 @@ class Multiplication(NumberTask):
         "test_lengths": (1, 2, 5, 8, 10, 11, 12, 15, 20, 30, 40, 60),
     }
 
+    sign = "*"
+
     second: int = 2
     """How many digits the second number has."""
 
@@ -51,6 +53,10 @@ class Multiplication(NumberTask):
     def sizes(self, length: int) -> tuple[int, int]:
         """Both numbers, * and =; the product and END."""
         return length + self.second + 2, self.answer_digits(length) + 1
+
+    def count_inputs(self, length: int) -> int:
+        """All numbers of so many digits, times all of few."""
+        return self.split_share(count_numbers(length) * BASE**self.second)
 
     def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
         """Multiplications, as they are written."""

@@ -63,6 +63,15 @@ class NBack(TokenTask):
         """One token or more."""
         return range(1, self.longest + 1)
 
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Tokens by their numbers."""
+        return (*self.token_names, "none")
+
+    def count_inputs(self, length: int) -> int:
+        """All strings."""
+        return self.symbols**length
+
     def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """Tokens, and those before them."""
         require(length in self.lengths, "length", length, f"one of 1..{self.longest}")

@@ -66,6 +66,21 @@ class Needle(TokenTask):
         """The needle, and any number of distractors."""
         return range(1, self.longest + 1)
 
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """Values v0, v1, ... and names n0, n1, ..."""
+        values, names = (range(number) for number in (self.values, self.names))
+        return (*(f"v{number}" for number in values), *(f"n{number}" for number in names))
+
+    def count_inputs(self, length: int) -> int:
+        """A needle at a place, distractors, and any values."""
+        distractors = (self.names - 1) ** (length - 1)
+        return self.names * length * distractors * self.values**length
+
+    def answer_rates(self, length: int) -> Tensor:
+        """All values are equally likely."""
+        return torch.full((self.values,), 1 / self.values)
+
     def input_size(self, length: int) -> int:
         """Names with their values, and the name that is asked for."""
         return 2 * length + 1

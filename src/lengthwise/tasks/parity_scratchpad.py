@@ -11,10 +11,10 @@ from torch.nn import functional
 from lengthwise.errors import require, require_name
 from lengthwise.tasks._answers import AnswerTask
 from lengthwise.tasks._base import task
-from lengthwise.tasks._splits import SPLITS, Split, split_bits
+from lengthwise.tasks._splits import SPLITS, Split, count_split, split_bits
 from lengthwise.tasks._words import draw_words
 
-EQUALS, END = 2, 3
+END, EQUALS = 2, 3
 
 
 @task("parity-scratchpad")
@@ -61,8 +61,18 @@ class ParityScratchpad(AnswerTask):
 
     @property
     def classes(self) -> int:
-        """0, 1, = and END."""
+        """0, 1 and END."""
+        return 3
+
+    @property
+    def vocab(self) -> int:
+        """0, 1, END and =."""
         return 4
+
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """As people write them."""
+        return ("0", "1", "END", "=")
 
     @property
     def lengths(self) -> range:
@@ -81,6 +91,10 @@ class ParityScratchpad(AnswerTask):
     def sizes(self, length: int) -> tuple[int, int]:
         """The bits and =; as many parities, or one, and END."""
         return length + 1, (length if self.scratchpad else 1) + 1
+
+    def count_inputs(self, length: int) -> int:
+        """All strings of the split."""
+        return count_split(length, self.split)
 
     def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
         """Bits and =."""

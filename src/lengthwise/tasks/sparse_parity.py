@@ -1,5 +1,6 @@
 """Sparse parity: of many bits a few are marked, and their parity is asked for."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -64,6 +65,19 @@ class SparseParity(TokenTask):
     def lengths(self) -> range:
         """As many bits as are marked, or more."""
         return range(self.marked, self.longest + 1)
+
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """A mark is a star."""
+        return ("0", "1", "*")
+
+    def count_inputs(self, length: int) -> int:
+        """All strings, with marks before any so many of their bits."""
+        return 2**length * math.comb(length, self.marked)
+
+    def answer_rates(self, length: int) -> Tensor:
+        """Even and odd are equally likely."""
+        return torch.full((2,), 0.5)
 
     def input_size(self, length: int) -> int:
         """Bits and marks."""

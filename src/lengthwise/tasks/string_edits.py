@@ -14,7 +14,7 @@ from lengthwise.randomness import below
 from lengthwise.tasks._answers import AnswerTask
 from lengthwise.tasks._base import task
 from lengthwise.tasks._slots import EMPTY, compact
-from lengthwise.tasks._splits import SPLITS, Split, split_bits
+from lengthwise.tasks._splits import SPLITS, Split, count_split, split_bits
 from lengthwise.tasks._words import draw_words
 
 OPERATIONS = (
@@ -29,7 +29,7 @@ OPERATIONS = (
     "flip-reverse",
     "remove",
 )
-SEPARATOR, END, FIRST_OPERATION = 2, 3, 4
+END, SEPARATOR, FIRST_OPERATION = 2, 3, 4
 """Tokens beside the letters a and b, which are 0 and 1."""
 
 _FLIPS = torch.tensor([name.startswith("flip") for name in OPERATIONS])
@@ -85,8 +85,18 @@ class StringEdits(AnswerTask):
 
     @property
     def classes(self) -> int:
-        """a, b, the separator, END and all operations."""
+        """a, b and END."""
+        return 3
+
+    @property
+    def vocab(self) -> int:
+        """a, b, END, the separator and all operations."""
         return FIRST_OPERATION + len(OPERATIONS)
+
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """Letters, and operations by their names."""
+        return ("a", "b", "END", "|", *OPERATIONS)
 
     @property
     def lengths(self) -> range:
@@ -101,6 +111,10 @@ class StringEdits(AnswerTask):
         """Operation, letter, string and separator; the longest answer and END."""
         answer = 2 * length if "duplicate" in self.operations else length
         return length + 3, max(answer, length + 1) + 1
+
+    def count_inputs(self, length: int) -> int:
+        """All operations with either letter, of all strings of the split."""
+        return len(self.operations) * 2 * count_split(length, self.split)
 
     def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
         """An operation, a letter, a string and the separator."""

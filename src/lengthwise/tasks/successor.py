@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from lengthwise.tasks._arithmetic import NumberTask
 from lengthwise.tasks._base import task
-from lengthwise.tasks._digits import BASE, EQUALS, carried, draw_numbers
+from lengthwise.tasks._digits import BASE, EQUALS, carried, count_numbers, draw_numbers
 from lengthwise.tasks._splits import split_symbol
 from lengthwise.tasks._words import draw_words
 from lengthwise.tasks.addition import ADDITION_DEFAULTS
@@ -41,6 +41,10 @@ class Successor(NumberTask):
     def sizes(self, length: int) -> tuple[int, int]:
         """The number and =; the answer and END."""
         return length + 1, length + 2
+
+    def count_inputs(self, length: int) -> int:
+        """All numbers of so many digits."""
+        return self.split_share(count_numbers(length))
 
     def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
         """Numbers, as they are written."""
