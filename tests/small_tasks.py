@@ -1,4 +1,4 @@
-"""Small tasks of kinds that the package has not: lengths from 3 on, one answer at the end."""
+"""Small tasks of other kinds: lengths from 3 on, one answer at the end, numbers as answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.randomness import bits
+from lengthwise.errors import require
+from lengthwise.randomness import below, bits, unit
 from lengthwise.tasks import IGNORE_INDEX, AnswerTask, Batch, TokenTask, task
 
 LONGEST = 7
@@ -102,3 +103,63 @@ class OnesFirst(AnswerTask):
     def answers(self, prompts: Tensor, length: int) -> Tensor:
         ones = prompts[..., :length].sum(-1, keepdim=True)
         return torch.where(torch.arange(length + 1) < ones, 1, self.end)
+
+
+@task("running-mean")
+@dataclass(frozen=True)
+class RunningMean(TokenTask):
+    """Numbers as answers: after every place the mean of the tokens so far, with noise."""
+
+    prefixes = True
+    numbers = True
+    defaults: ClassVar[Mapping[str, Any]] = {"model": "gpt", "max_train_length": 5}
+
+    vocab = 5
+    outputs = 2
+
+    @property
+    def lengths(self) -> range:
+        return range(1, LONGEST + 1)
+
+    def draw(self, key: Tensor, length: int, count: int) -> Batch:
+        require(length in self.lengths, "length", length, f"one of 1..{LONGEST}")
+        words = bits(key, count * LONGEST * 3).unflatten(-1, (count, LONGEST, 3))[..., :length, :]
+        tokens = below(words[..., 0], self.vocab)
+        return Batch(tokens, self.targets(tokens) + unit(words[..., 1:]) - 0.5)
+
+    def targets(self, inputs: Tensor) -> Tensor:
+        mean = inputs.cumsum(-1) / torch.arange(1, inputs.shape[-1] + 1)
+        return torch.stack([mean, -mean], -1)
+
+    def variances(self, inputs: Tensor) -> Tensor:
+        return torch.full((*inputs.shape, 2), 1 / 12)
+
+
+@task("zeros-out")
+@dataclass(frozen=True)
+class ZerosOut(AnswerTask):
+    """As many zeros as a word of up to `length` bits begins with: prompts of several sizes."""
+
+    separator = 2
+    end = 3
+
+    @property
+    def classes(self) -> int:
+        return 4
+
+    @property
+    def lengths(self) -> range:
+        return range(1, LONGEST + 1)
+
+    def sizes(self, length: int) -> tuple[int, int]:
+        return length + 1, length + 1
+
+    def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
+        words = functional.pad(binary_words(key, LONGEST, count), (0, 1))[..., : length + 1]
+        sizes = words.sum(-1, keepdim=True).clamp(max=length)
+        places = torch.arange(length + 1)
+        return words.where(places < sizes, torch.where(places == sizes, 2, 3))
+
+    def answers(self, prompts: Tensor, length: int) -> Tensor:
+        zeros = (prompts == 0).cumprod(-1).sum(-1, keepdim=True)
+        return torch.where(torch.arange(length + 1) < zeros, 0, self.end)

@@ -95,6 +95,31 @@ def test_every_track_has_vectors_of_its_own() -> None:
     torch.testing.assert_close(learned.embedded(hidden, ids), expected)
 
 
+def test_a_random_start_moves_every_track_by_its_own_amount() -> None:
+    offset = Offset(shape(20, 3, tracks=2)).train()
+    with torch.no_grad():  # what is added says where it stood
+        offset.vectors.copy_(
+            torch.arange(20.0)[None, :, None] * torch.tensor([1.0, 100.0])[:, None, None]
+        )
+    ids = torch.stack([torch.arange(5), torch.arange(5) // 2], -1).expand(400, 5, 2)
+    added = offset.embedded(torch.zeros(400, 5, 3), ids)[..., 0]
+    found = torch.stack([added % 100, added // 100], -1).round().long()
+    starts = found[:, 0]
+    assert torch.equal(found - starts[:, None], ids)
+    assert starts[:, 0].unique().tolist() == list(range(20 - 4))
+    assert starts[:, 1].unique().tolist() == list(range(20 - 2))
+    assert (starts[:, 0] != starts[:, 1]).any()
+    assert torch.equal(offset.eval().embedded(torch.zeros(1, 5, 3), ids[:1])[0, 0], torch.zeros(3))
+
+
+def test_a_table_may_have_fewer_ids_than_there_are_tokens() -> None:
+    ids = torch.arange(12).expand(2, 12) % 4
+    for one in (Learned(shape(4, 3)), Offset(shape(4, 3))):
+        assert one.embedded(torch.zeros(2, 12, 3), ids).shape == (2, 12, 3)
+        with pytest.raises(InputError, match="length = 12: expected at most 4"):
+            one.embedded(torch.zeros(2, 12, 3), torch.arange(12))
+
+
 @given(st.integers(0, 1000), st.integers(0, 300), st.sampled_from([2, 6, 16]))
 def test_rotary_scores_depend_on_distances_only(seed: int, shift: int, width: int) -> None:
     torch.manual_seed(seed)

@@ -1,12 +1,16 @@
 """The table that `lengthwise show` prints, with few averages and with many."""
 
 import io
+from collections.abc import Sequence
 
 import polars
 import pytest
 from rich.console import Console
 
-from lengthwise.report.runs import summary_table
+from lengthwise.measures import Baseline, baselines
+from lengthwise.report.runs import plot_run, run_baseline, summary_table
+from lengthwise.runs import recipe_for
+from lengthwise.tasks import Othello
 
 LENGTHS = range(1, 32)
 
@@ -33,9 +37,12 @@ def measures(ema_powers: int, bias_powers: int) -> polars.DataFrame:
     )  # fmt: skip
 
 
-def printed(table: polars.DataFrame) -> str:
+GUESSES = [Baseline("tvd", n, n / 10, n / 20, 100, False) for n in LENGTHS]
+
+
+def printed(table: polars.DataFrame, baseline: Sequence[Baseline] = ()) -> str:
     out = io.StringIO()
-    Console(file=out, width=80).print(summary_table(table, "tvd", 16))
+    Console(file=out, width=80).print(summary_table(table, "tvd", 16, baseline))
     return out.getvalue()
 
 
@@ -57,3 +64,36 @@ def test_many_averages_stand_below_each_other(ema_powers: int, bias_powers: int)
     assert (within, first, last) == (8.5, 1, 31)
     assert beyond == pytest.approx(24)
     assert all(cell.strip() for row in rows for cell in row)
+
+
+def test_what_can_be_had_without_reading_stands_beside_it() -> None:
+    text = printed(measures(1, 1), GUESSES)
+    rows = [line.split("│") for line in text.splitlines() if line.startswith("│")]
+    assert "chance" in text
+    assert "length only" in text
+    assert [float(cell) for cell in rows[6][5:7]] == [0.7, 0.35]
+    text = printed(measures(4, 6), GUESSES)
+    rows = [line.split("│")[1:-1] for line in text.splitlines() if line.startswith("│")]
+    assert [row[0].strip() for row in rows[-2:]] == ["chance", "length only"]
+    assert float(rows[-2][1]) == pytest.approx(0.85)
+
+
+def test_thin_lines_show_it_in_a_figure() -> None:
+    lines = plot_run(measures(1, 1), "tvd", 16, GUESSES).axes[0].lines
+    by_label = {line.get_label(): list(line.get_ydata()) for line in lines}
+    assert by_label["chance"] == [one.chance for one in GUESSES]
+    assert by_label["length only"] == [one.length_only for one in GUESSES]
+    same = [Baseline("tvd", n, 0.5, 0.5, 100, True) for n in LENGTHS]
+    labels = [line.get_label() for line in plot_run(measures(1, 1), "tvd", 16, same).axes[0].lines]
+    assert "chance" in labels
+    assert "length only" not in labels, "it would hide the other line"
+
+
+def test_a_run_is_set_beside_the_baselines_of_what_it_is_tested_on() -> None:
+    recipe = recipe_for(Othello(4), max_train_length=3)
+    table = measures(0, 0).filter(polars.col("length") < 6)
+    expected = [
+        one for one in baselines(Othello(4, "held-out"), range(1, 6)) if one.measure == "tvd"
+    ]
+    assert run_baseline(recipe, table, "tvd") == expected
+    assert run_baseline(recipe, table, "entropy") == []

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from torch import Tensor
 
+from lengthwise.measures.baselines import Baseline, baselines
 from lengthwise.measures.by_length import Measurement, measure_by_length, require_lengths
 from lengthwise.measures.distribution import MEASURES
 from lengthwise.measures.sets import measure_sets
@@ -11,7 +12,15 @@ from lengthwise.models import SetReader
 from lengthwise.tasks import SetTask, Task
 from lengthwise.training import Fleet
 
-__all__ = ["MEASURES", "Measurement", "measure", "measure_by_length", "measure_sets"]
+__all__ = [
+    "MEASURES",
+    "Baseline",
+    "Measurement",
+    "baselines",
+    "measure",
+    "measure_by_length",
+    "measure_sets",
+]
 
 
 def measure(
@@ -42,7 +51,7 @@ def measure(
     reader = fleet.template
     # Sets are read in parts without forming keys; a remedy that treats keys is read as a whole.
     in_parts = isinstance(reader, SetReader) and not reader.attention.acts("queries_keys")
-    if isinstance(task, SetTask) and in_parts:
+    if isinstance(task, SetTask) and in_parts and not task.numbers:
         lengths = require_lengths(task, lengths)
         if not isinstance(inputs, Mapping):
             inputs = dict.fromkeys(lengths, inputs)

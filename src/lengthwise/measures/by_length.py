@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from lengthwise.errors import require
-from lengthwise.measures.distribution import MEASURES
+from lengthwise.measures.distribution import GRADED, MEASURES, accuracy
 from lengthwise.randomness import address, at
-from lengthwise.tasks import Task
+from lengthwise.tasks import Task, TokenTask
 from lengthwise.tasks._base import map_tensors
 from lengthwise.training import Fleet
 from lengthwise.training.losses import at_answers
@@ -34,7 +34,7 @@ class Measurement:
     measure: str
     length: int
     values: Tensor
-    """Mean over all answers, or all inputs for `exact_match`: `(models,)`, float64."""
+    """Mean over all answers, or all inputs for an `exact_match`: `(models,)`, float64."""
     inputs: int
     """How many inputs the mean is over."""
     exact: bool
@@ -57,7 +57,16 @@ def measure_by_length(
     input is an input (`task.prefixes`), one pass over long inputs serves all lengths, and a length
     is what is answered at its own place; elsewhere every length has inputs of its own. Inputs of
     which nothing is asked, such as games that have ended, do not count; a length at which none is
-    left has no measurement.
+    left has no measurement. Answers that are numbers are measured by `excess_mse`, the squared
+    distance from the best prediction there is, and `mse`, which adds what that one misses itself.
+
+    Answers that end with END (`task.end`) are scored both ways. `exact_match` asks that all of an
+    answer be right and END where it belongs: the model stops by itself. For
+    `exact_match_length_given` the length of the answer is given: END is left out of the logits and
+    where nothing else is right, nothing counts. Both are taken under teacher forcing, one pass over
+    the whole answer, and equal what greedy decoding gives: as long as all tokens so far are right,
+    the model has written exactly what it reads here, and after the first wrong one neither can be a
+    match.
 
     Args:
         fleet: The models.
@@ -118,21 +127,29 @@ class _Sums:
         """`(models, places)`; one place where a task asks once, or has no prefixes."""
         self._counts: dict[str, Tensor] = {}
         """How many numbers each sum is over, `(places,)`."""
+        self._inputs: Tensor | int = 0
+        """How many inputs were read of which something is asked, `(places,)`."""
 
     def add(self, inputs: Any) -> None:
         """Let every model read `inputs`, a chunk at a time."""
         count = len(tree_leaves(inputs)[0])
         targets = self._task.targets(inputs)
+        variances = self._task.variances(inputs) if self._task.numbers else None
         per_input = self._fleet.size * targets[0].numel()
         size = max(1, CHUNK_ELEMENTS // per_input)
         for first in range(0, count, size):
             part = slice(first, first + size)
             chunk = map_tensors(itemgetter(part), inputs)
-            self._add(self._fleet.predict(chunk, self._weights), targets[part])
+            predicted = self._fleet.predict(chunk, self._weights)
+            if variances is None:
+                self._add(predicted, targets[part])
+            else:
+                self._add_numbers(predicted, targets[part], variances[part])
 
     def measurements(self, length: int, place: int, exact: bool) -> Iterator[Measurement]:
         """All measures at one place."""
-        inputs = int(self._counts["exact_match"][place])
+        assert isinstance(self._inputs, Tensor)
+        inputs = int(self._inputs[place])
         for name, total in self._sums.items() if inputs else ():
             count = int(self._counts[name][place])
             if count:
@@ -145,17 +162,45 @@ class _Sums:
         if asked.dim() == 1:
             asked, target, logits = asked.unsqueeze(1), target.unsqueeze(1), logits.unsqueeze(2)
         legal = target > 0
-        for name, measure in MEASURES.items():
+        self._note(asked)
+        for name, measure in (GRADED if self._task.graded else MEASURES).items():
             values = measure(logits, target.expand_as(logits)).to(torch.float64)
             counted = asked & ~legal.all(-1) if name == "displacement" else asked
             self._sum(name, values, counted)
             if name == "accuracy":
-                right = values.masked_fill(~asked, 1.0)
-                if self._task.prefixes:  # a prefix is right if all before it were
-                    self._sum("exact_match", right.cumprod(-1), asked)
-                else:
-                    whole = right.prod(-1, keepdim=True)
-                    self._sum("exact_match", whole, asked.any(-1, keepdim=True))
+                self._match("exact_match", values, asked, asked)
+        end = self._task.end if isinstance(self._task, TokenTask) else None
+        if end is not None and not self._task.graded:
+            other = torch.arange(self._task.classes, device=target.device) != end
+            right = accuracy(logits.masked_fill(~other, -torch.inf), target.expand_as(logits))
+            self._match(
+                "exact_match_length_given", right.to(torch.float64), (legal & other).any(-1), asked
+            )
+
+    def _add_numbers(self, predicted: Tensor, target: Tensor, variance: Tensor) -> None:
+        """Squared errors, each the mean over the numbers of an answer."""
+        predicted = at_answers(predicted, target.dim()).to(torch.float64)
+        excess = (predicted - target).square().mean(-1)
+        missed = variance.to(torch.float64).mean(-1).expand_as(excess)
+        if excess.dim() == 2:
+            excess, missed = excess.unsqueeze(2), missed.unsqueeze(2)
+        asked = torch.ones(excess.shape[1:], dtype=torch.bool, device=excess.device)
+        self._sum("mse", excess + missed, asked)
+        self._sum("excess_mse", excess, asked)
+        self._note(asked)
+
+    def _note(self, asked: Tensor) -> None:
+        """Count the inputs of which something is asked."""
+        whole = asked if self._task.prefixes else asked.any(-1, keepdim=True)
+        self._inputs = self._inputs + whole.sum(0)
+
+    def _match(self, name: str, right: Tensor, scored: Tensor, asked: Tensor) -> None:
+        """Add whether all that is `scored` is right, of every input of which something is asked."""
+        right = right.masked_fill(~scored, 1.0)
+        if self._task.prefixes:  # a prefix is right if all before it were
+            self._sum(name, right.cumprod(-1), asked)
+        else:
+            self._sum(name, right.prod(-1, keepdim=True), asked.any(-1, keepdim=True))
 
     def _sum(self, name: str, values: Tensor, counted: Tensor) -> None:
         """Add `(models, inputs, places)`; without prefixes, all places of an input are one."""

@@ -33,6 +33,14 @@ def accuracy(logits: Tensor, target: Tensor) -> Tensor:
     return 1 - argmax_illegal(logits, target)
 
 
+def expected_accuracy(logits: Tensor, target: Tensor) -> Tensor:
+    """The mass of the most probable answer in the target: how often it is the answer drawn.
+
+    That is the usual accuracy, less the noise of drawing.
+    """
+    return target.gather(-1, logits.argmax(-1, keepdim=True)).squeeze(-1)
+
+
 def divergence(logits: Tensor, target: Tensor) -> Tensor:
     """KL(target || prediction) in nats."""
     return (torch.xlogy(target, target) - target * logits.log_softmax(-1)).sum(-1)
@@ -58,3 +66,10 @@ MEASURES: dict[str, Measure] = {
     "accuracy": accuracy,
 }
 """By name, one number per answer."""
+
+GRADED: dict[str, Measure] = {
+    "tvd": total_variation,
+    "kl": divergence,
+    "expected_accuracy": expected_accuracy,
+}
+"""The same of graded answers (`Task.graded`), of which none is simply right or illegal."""

@@ -263,7 +263,7 @@ class GPTModel(Model):
             task.vocab,
             task.max_position,
             Size(self.layers, self.heads, self.width),
-            classes=task.classes,
+            classes=task.outputs,
             layout=self.layout,
             norm=self.norm,
             mlp=self.mlp,

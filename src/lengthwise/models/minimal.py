@@ -195,7 +195,7 @@ class MinimalModel(Model):
         return MinimalTransformer(
             task.vocab,
             self.extra_width,
-            classes=task.classes,
+            classes=task.outputs,
             key_width=self.key_width,
             value_width=self.value_width,
             pre_norm=self.pre_norm,

@@ -276,7 +276,7 @@ class SetReaderModel(Model):
         return SetReader(
             task.item_width,
             task.query_width,
-            task.classes,
+            task.outputs,
             width=self.width,
             heads=self.heads,
             residual=self.residual,

@@ -44,16 +44,18 @@ class Learned(Remedy):
 
     def embedded(self, hidden: Tensor, ids: Tensor) -> Tensor:
         """Add the vectors of `ids`, `(length,)`, `(batch, length)` or with tracks behind that."""
-        self._require_length(hidden)
+        self._require_vectors(ids)
         if self.vectors.dim() == 2:
             return hidden + functional.embedding(ids, self.vectors)
         for track, vectors in enumerate(self.vectors.unbind()):
             hidden = hidden + functional.embedding(ids[..., track], vectors)
         return hidden
 
-    def _require_length(self, hidden: Tensor) -> None:
-        length, most = hidden.shape[-2], self.max_length
-        require(length <= most, "length", length, f"at most {most}, all that have a vector")
+    def _require_vectors(self, ids: Tensor) -> None:
+        """Refuse inputs that are too long, where ids count tokens; a task knows its own ids."""
+        if ids.dim() == 1:
+            length, most = len(ids), self.max_length
+            require(length <= most, "length", length, f"at most {most}, all that have a vector")
 
 
 @remedy("offset")
@@ -63,10 +65,9 @@ class Offset(Learned):
     In training every sequence begins at a random position, as far from the start as its length
     allows; outside training it begins at 0. Where it begins depends on the module's key, the
     number of the forward pass and the sequence's place in the batch: see `lengthwise.randomness`.
-    Also called random start; the position ids of a task are moved as a whole.
+    Also called random start; the position ids of a task are moved as a whole, and where a token has
+    several, each kind by an amount of its own.
     """
-
-    tracks = False
 
     key: Tensor
     step: Tensor
@@ -80,8 +81,13 @@ class Offset(Learned):
     def embedded(self, hidden: Tensor, ids: Tensor) -> Tensor:
         """Add the vectors of `ids`, which begin at random in training."""
         if self.training:
-            self._require_length(hidden)
-            words = bits(at(self.key, self.step), hidden.shape[-3])
+            self._require_vectors(ids)
+            tracks = len(self.vectors) if self.vectors.dim() == 3 else 1
+            words = bits(at(self.key, self.step), hidden.shape[-3] * tracks)
             self.step.add_(1)
-            ids = below(words, self.max_length - ids.amax(-1)).unsqueeze(-1) + ids
+            if tracks > 1:
+                words = words.unflatten(-1, (-1, tracks))
+                ids = below(words, self.max_length - ids.amax(-2)).unsqueeze(-2) + ids
+            else:
+                ids = below(words, self.max_length - ids.amax(-1)).unsqueeze(-1) + ids
         return super().embedded(hidden, ids)

@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars
 
 from lengthwise.claims.statistics import estimate
-from lengthwise.report.style import Axes, Figure, house_style, new_panels
+from lengthwise.measures import Baseline
+from lengthwise.report.style import COLOURS, Axes, Figure, house_style, new_panels
 
 MOST_LABELS = 8
 """Beyond this many lengths on a logarithmic axis, every other one is written down."""
+
+VISIBLE = 0.02
+"""Two lines that are nearer than that, as a part of their height, are drawn as one."""
 
 MARGIN = 1.3
 """Room at both ends of a logarithmic axis, as a factor."""
@@ -31,10 +36,12 @@ def draw_by_length(
     max_train_length: int,
     lengths: Sequence[int],
     ylabel: str,
+    baseline: Sequence[Baseline] = (),
 ) -> None:
     """Draw means over seeds with 95 % bands, and shade the lengths seen in training.
 
     The axis is linear if `lengths` are all there are around `max_train_length`, else logarithmic.
+    Thin lines show what `baseline` has for those lengths: what can be had without reading.
     """
     if max_train_length in lengths and lengths[-1] - lengths[0] < len(lengths):
         _linear_axis(axes, max_train_length, lengths)
@@ -53,7 +60,19 @@ def draw_by_length(
                 xs, [one.low for one in estimates], [one.high for one in estimates],
                 color=curve.colour, alpha=0.18, lw=0,
             )  # fmt: skip
+    _draw_baseline(axes, baseline)
     axes.set(xlabel="input length", ylabel=ylabel)
+
+
+def _draw_baseline(axes: Axes, baseline: Sequence[Baseline]) -> None:
+    """Chance, and what the length alone gives where that is not the same."""
+    if not baseline:
+        return
+    xs = [one.length for one in baseline]
+    style: dict[str, Any] = {"color": COLOURS["grey"], "lw": 1.0, "zorder": 1.5}
+    axes.plot(xs, [one.chance for one in baseline], ":", label="chance", **style)
+    if any(abs(one.chance - one.length_only) > VISIBLE * one.chance for one in baseline):
+        axes.plot(xs, [one.length_only for one in baseline], "--", label="length only", **style)
 
 
 def _linear_axis(axes: Axes, max_train_length: int, lengths: Sequence[int]) -> None:
@@ -96,10 +115,11 @@ def figure_by_length(
     lengths: Sequence[int],
     ylabel: str,
     title: str,
+    baseline: Sequence[Baseline] = (),
 ) -> Figure:
     """A whole figure with one set of curves."""
     figure, axes = new_panels(7.2, 4.3)
-    draw_by_length(axes, curves, max_train_length, lengths, ylabel)
+    draw_by_length(axes, curves, max_train_length, lengths, ylabel, baseline)
     if all((curve.table["value"] >= 0).all() for curve in curves.values()):
         axes.set_ylim(bottom=0)
     axes.set_title(title, pad=18)

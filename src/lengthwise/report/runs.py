@@ -1,18 +1,22 @@
 """One run's measures, as a table for the terminal and as a figure."""
 
 import math
+from collections.abc import Sequence
 
 import polars
 from rich.table import Table
 
 from lengthwise.claims.readings import alive, diverged, weights_in_words
 from lengthwise.errors import require_name
+from lengthwise.measures import Baseline
+from lengthwise.measures.baselines import baseline_of
 from lengthwise.report.lengths import Curve, figure_by_length
 from lengthwise.report.numbers import number
 from lengthwise.report.style import COLOURS, Figure
+from lengthwise.runs import Recipe
 
-FEW_WEIGHTS = 5
-"""So many fit side by side on a screen of 80 characters, with their powers."""
+FEW_COLUMNS = 5
+"""So many weights and baselines fit side by side on a screen of 80 characters, with powers."""
 
 MOST_COLUMNS = 7
 """So many lengths fit."""
@@ -33,8 +37,16 @@ def by_weights(table: polars.DataFrame, measure: str) -> dict[str, polars.DataFr
     return {str(kind): group for (kind,), group in named.group_by("kind", maintain_order=True)}
 
 
-def summary_table(table: polars.DataFrame, measure: str, max_train_length: int) -> Table:
-    """Mean over models by length and weights.
+def run_baseline(recipe: Recipe, table: polars.DataFrame, measure: str) -> list[Baseline]:
+    """What a measure comes to without reading the input, at every length; empty if unknown."""
+    lengths = sorted(table["length"].unique())
+    return baseline_of(recipe.task.held_out(), measure, lengths, recipe.test_seed)
+
+
+def summary_table(
+    table: polars.DataFrame, measure: str, max_train_length: int, baseline: Sequence[Baseline] = ()
+) -> Table:
+    """Mean over models by length and weights, beside what can be had without reading the input.
 
     A row per length, with a rule below those of training; where there are more averages than
     columns fit on a screen, a row per weights and some of the lengths.
@@ -43,10 +55,13 @@ def summary_table(table: polars.DataFrame, measure: str, max_train_length: int) 
         label: dict(group.group_by("length").agg(polars.col("value").mean()).iter_rows())
         for label, group in by_weights(table, measure).items()
     }
+    for label in ("chance", "length only") if baseline else ():
+        field = label.replace(" ", "_")
+        means[label] = {one.length: getattr(one, field) for one in baseline}
     lengths = sorted(table["length"].unique())
     title = f"{measure}, mean over models"
     summary = Table(title=title, title_justify="left", min_width=len(title))
-    if len(means) <= FEW_WEIGHTS:
+    if len(means) <= FEW_COLUMNS:
         _rows_of_lengths(summary, means, lengths, max_train_length)
     else:
         _rows_of_weights(summary, means, lengths, max_train_length)
@@ -92,7 +107,7 @@ def _rows_of_weights(
             _mean([own[length] for length in held if length in own]) for held in parts.values()
         ]
         # An EMA and the BEMAs that are made of it stand together.
-        ends_group = place + 1 < len(kinds) and kinds[place + 1] == "EMA"
+        ends_group = place + 1 < len(kinds) and kinds[place + 1] in ("EMA", "chance")
         summary.add_row(label, *cells, end_section=ends_group)
 
 
@@ -100,7 +115,9 @@ def _mean(values: list[float]) -> str:
     return number(sum(values) / len(values)) if values else "-"
 
 
-def plot_run(table: polars.DataFrame, measure: str, max_train_length: int) -> Figure:
+def plot_run(
+    table: polars.DataFrame, measure: str, max_train_length: int, baseline: Sequence[Baseline] = ()
+) -> Figure:
     """Curves against the length: the raw weights and the first EMA and BEMA."""
     available = by_weights(table, measure)
     first = {label.split()[0]: label for label in reversed(available)}
@@ -112,5 +129,5 @@ def plot_run(table: polars.DataFrame, measure: str, max_train_length: int) -> Fi
     }
     lengths = sorted(table["length"].unique())
     return figure_by_length(
-        curves, max_train_length, lengths, measure, f"{measure} by input length"
+        curves, max_train_length, lengths, measure, f"{measure} by input length", baseline
     )

@@ -17,31 +17,42 @@ class AnswerTask(TokenTask):
     An input is `prompt answer`, where every token of the answer stands behind the place that asks
     for it; the last one asks for END. The answer is a function of the prompt, so that greedy
     decoding writes the right answer exactly where every answer under teacher forcing is right.
-    Answers of one length may differ in their own length: they are filled up with END, of which
-    only the first is asked for.
+    Inputs of one length may differ in their size: they are filled up with END, of which only the
+    first behind the prompt is asked for.
     """
 
     autoregressive = True
 
     @abstractmethod
     def sizes(self, length: int) -> tuple[int, int]:
-        """How many tokens the prompt and the longest answer with its END have; both never fall."""
+        """How many tokens the longest prompt and the longest answer with its END have.
+
+        Both never fall as the length grows.
+        """
 
     @abstractmethod
     def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
-        """Draw prompts, `(*key.shape, count, prompt size)`."""
+        """Draw prompts, filled up with END: `(*key.shape, count, longest prompt)`."""
 
     @abstractmethod
     def answers(self, prompts: Tensor, length: int) -> Tensor:
-        """The answers of prompts, filled up with END: `(..., answer size)`."""
+        """The answers of prompts, filled up with END: `(..., longest answer)`."""
 
     @property
     @abstractmethod
     def end(self) -> int:
-        """The token that ends an answer; behind it, it is padding."""
+        """The token that ends an answer; behind it, it is padding. No prompt has it."""
+
+    @property
+    def separator(self) -> int | None:
+        """The token that ends every prompt and stands nowhere else in it.
+
+        It is needed where prompts of one length differ in their size.
+        """
+        return None
 
     def input_size(self, length: int) -> int:
-        """The prompt and the answer without its END."""
+        """The longest prompt and the longest answer without its END."""
         return sum(self.sizes(length)) - 1
 
     def position_ids(self, tokens: Tensor, length: int) -> Tensor | None:
@@ -57,18 +68,20 @@ class AnswerTask(TokenTask):
         shortest, longest = self.lengths[0], self.lengths[-1]
         require(length in self.lengths, "length", length, f"one of {shortest}..{longest}")
         prompts = self.prompts(key, length, count)
-        answers = self.answers(prompts, length)
-        tokens = torch.cat([prompts, answers[..., :-1]], -1)
+        tokens, labels = self._joined(prompts, self.answers(prompts, length))
         ids, mask = self.position_ids(tokens, length), self.mask(tokens, length)
         plain = ids is None and mask is None
-        return Batch(tokens if plain else Tokens(tokens, ids, mask), self._labels(prompts, answers))
+        return Batch(tokens if plain else Tokens(tokens, ids, mask), labels)
 
     def targets(self, inputs: Tensor | Tokens) -> Tensor:
         """All mass on the one right token at every place that asks."""
         tokens = inputs if isinstance(inputs, Tensor) else inputs.tokens
         length = self.length_of(tokens.shape[-1])
         prompts = tokens[..., : self.sizes(length)[0]]
-        labels = self._labels(prompts, self.answers(prompts, length))
+        if self.separator is not None:
+            behind = _numbers(prompts) >= self._prompt_sizes(prompts)
+            prompts = prompts.masked_fill(behind, self.end)
+        labels = self._joined(prompts, self.answers(prompts, length))[1]
         asked = (labels != IGNORE_INDEX).unsqueeze(-1)
         return functional.one_hot(labels.clamp(min=0), self.classes) * asked.to(torch.float32)
 
@@ -76,12 +89,29 @@ class AnswerTask(TokenTask):
         """The length of inputs of so many tokens."""
         return _lengths(self)[size]
 
-    def _labels(self, prompts: Tensor, answers: Tensor) -> Tensor:
-        """The answers at the places that ask for them: from the end of the prompt to END."""
-        ended = (answers == self.end).cumsum(-1)
-        behind = (ended - (answers == self.end).to(ended.dtype)) > 0
-        nothing = torch.full_like(prompts[..., :-1], IGNORE_INDEX)
-        return torch.cat([nothing, answers.masked_fill(behind, IGNORE_INDEX)], -1)
+    def _joined(self, prompts: Tensor, answers: Tensor) -> tuple[Tensor, Tensor]:
+        """Whole inputs, and the answers at the places that ask: the end of the prompt, up to END.
+
+        Both are `(..., input size)`.
+        """
+        whole, begins = torch.cat([prompts, answers], -1), prompts.shape[-1]
+        places, sizes = _numbers(whole), self._prompt_sizes(prompts)
+        if self.separator is not None:
+            moved = torch.where(places < sizes, places, places + (begins - sizes))
+            whole = whole.gather(-1, moved.clamp(max=whole.shape[-1] - 1))
+        tokens = whole[..., :-1]
+        asked = (places[:-1] >= sizes - 1) & (tokens != self.end)
+        return tokens, whole[..., 1:].masked_fill(~asked, IGNORE_INDEX)
+
+    def _prompt_sizes(self, prompts: Tensor) -> Tensor | int:
+        """How many tokens each prompt has: `(..., 1)`, or one number for all."""
+        if self.separator is None:
+            return prompts.shape[-1]
+        return (prompts == self.separator).to(torch.int8).argmax(-1, keepdim=True) + 1
+
+
+def _numbers(tokens: Tensor) -> Tensor:
+    return torch.arange(tokens.shape[-1], device=tokens.device)
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from lengthwise.registry import TASKS
 
@@ -16,6 +16,9 @@ task = TASKS.register
 
 IGNORE_INDEX = -100
 """A label where nothing is asked: it counts in no loss and no measure."""
+
+COUNTED = 1 << 12
+"""Inputs are counted one by one up to so many. Ours."""
 
 
 class Tokens(NamedTuple):
@@ -46,7 +49,8 @@ class Batch(NamedTuple):
 
     labels: Tensor
     """The answers: `(..., count, input size)` for a task that asks at places, with `IGNORE_INDEX`
-    where it does not, or `(..., count)` for one that asks once, at the end."""
+    where it does not, or `(..., count)` for one that asks once, at the end. Where answers are
+    numbers, a last axis holds those of one answer, and there is an answer at every place."""
 
     def at(self, index: int) -> "Batch":
         """Entry `index` of the first leading dimension."""
@@ -95,10 +99,28 @@ class Task(ABC):
     unit: ClassVar[str] = "tokens"
     """What a length counts, in the plural: tokens, digits, items."""
 
+    numbers: ClassVar[bool] = False
+    """Whether answers are real numbers in place of classes: the loss is then the squared error, and
+    the measures are `mse` and `excess_mse`."""
+
+    graded: ClassVar[bool] = False
+    """Whether possible answers differ in how likely they are, as in a posterior. None of them is
+    simply right then, and `expected_accuracy` is measured in place of accuracy and exact match."""
+
     @property
     def classes(self) -> int:
         """Over how many answers the target is a distribution."""
         raise NotImplementedError
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers a model gives as one answer: a logit of every class, or the answer."""
+        return self.classes
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """How a person writes each class."""
+        return tuple(map(str, range(self.classes)))
 
     @property
     def lengths(self) -> range:
@@ -116,11 +138,31 @@ class Task(ABC):
     def targets(self, inputs: Any) -> Tensor:
         """The exact target distribution of every answer: `(*shape of labels, classes)`.
 
-        It is zero everywhere where nothing is asked.
+        It is zero everywhere where nothing is asked. Where answers are numbers it is their mean
+        given the input, which is the best prediction by squared error: `(*shape of labels)`.
         """
+
+    def variances(self, inputs: Any) -> Tensor:
+        """Where answers are numbers: their variance given the input, which no prediction avoids."""
+        raise NotImplementedError
 
     def enumerate_inputs(self, length: int, limit: int) -> Any | None:
         """All inputs of `length`, equally likely, or None: they are more than `limit` or unlike."""
+        return None
+
+    def count_inputs(self, length: int) -> int | None:
+        """How many different inputs of `length` there are, or None where that is not known.
+
+        Unless a task knows better it is known where all of few inputs can be enumerated.
+        """
+        every = self.enumerate_inputs(length, COUNTED)
+        return None if every is None else len(tree_leaves(every)[0])
+
+    def answer_rates(self, length: int) -> Tensor | None:
+        """How often each class is the right answer, `(classes,)`, where a task knows it.
+
+        That is for tasks that ask once with one right class: their baselines need no draws then.
+        """
         return None
 
     def held_out(self) -> Self:
@@ -153,6 +195,16 @@ class TokenTask(Task):
         return self.classes
 
     @property
+    def token_names(self) -> tuple[str, ...]:
+        """How a person writes each token."""
+        return tuple(map(str, range(self.vocab)))
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """How a person writes each class: as the token of its number, if there is one."""
+        return (*self.token_names, *map(str, range(self.vocab, self.classes)))[: self.classes]
+
+    @property
     def max_position(self) -> int:
         """How many position ids there are, so that learned positions know their number."""
         return self.input_size(self.lengths[-1])
@@ -162,9 +214,16 @@ class TokenTask(Task):
         """How many position ids a token has."""
         return 1
 
+    @property
+    def digits(self) -> range:
+        """The tokens that are digits of numbers, for positions that are counted within a number."""
+        return range(0)
+
 
 class SetTask(Task):
     """A task over sets of items that can be drawn in parts, so that any number of them fits."""
+
+    unit = "items"
 
     @property
     def item_width(self) -> int:

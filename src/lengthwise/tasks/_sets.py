@@ -73,6 +73,11 @@ def one_hot(label: Tensor, classes: int) -> Tensor:
     return functional.one_hot(label, classes).to(torch.float32)
 
 
+def even(classes: int) -> Tensor:
+    """The answer rates where all classes are alike."""
+    return torch.full((classes,), 1 / classes, dtype=torch.float64)
+
+
 def directions(key: Tensor, width: int) -> Tensor:
     """A vector of length 1 out of each stream, in an almost uniform direction.
 

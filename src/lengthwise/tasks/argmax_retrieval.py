@@ -8,7 +8,7 @@ from torch import Tensor
 from lengthwise.errors import require
 from lengthwise.randomness import at, below, bits, unit
 from lengthwise.tasks._base import Lookup, SetInput, SetTask, task
-from lengthwise.tasks._sets import LONGEST, SET_DEFAULTS, examples, one_hot
+from lengthwise.tasks._sets import LONGEST, SET_DEFAULTS, even, examples, one_hot
 
 
 @task("argmax-retrieval")
@@ -63,6 +63,10 @@ class ArgmaxRetrieval(SetTask):
         priority, label = inputs.items[..., 0], inputs.items[..., 1:]
         highest = (priority == priority.amax(-1, keepdim=True)).to(label.dtype)
         return (highest.unsqueeze(-2) @ label).squeeze(-2) / highest.sum(-1, keepdim=True)
+
+    def answer_rates(self, length: int) -> Tensor:
+        """All classes are equally likely at any number of items."""
+        return even(self.classes)
 
     def _priorities_and_labels(self, key: Tensor, count: int, part: range) -> tuple[Tensor, Tensor]:
         words = bits(at(examples(key, count), 0), 2 * len(part), 2 * part.start)

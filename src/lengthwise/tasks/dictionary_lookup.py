@@ -10,7 +10,15 @@ from torch import Tensor
 from lengthwise.errors import require, require_name
 from lengthwise.randomness import address, at, below, bits, bits_at
 from lengthwise.tasks._base import Lookup, SetInput, SetTask, task
-from lengthwise.tasks._sets import LONGEST, SET_DEFAULTS, directions, examples, one_hot, shuffled
+from lengthwise.tasks._sets import (
+    LONGEST,
+    SET_DEFAULTS,
+    directions,
+    even,
+    examples,
+    one_hot,
+    shuffled,
+)
 
 KEYS = ("vectors", "symbols", "repeating")
 
@@ -100,6 +108,10 @@ class DictionaryLookup(SetTask):
         keys, labels = inputs.items.split([self.key_width, self.classes], -1)
         right = (keys == inputs.query.unsqueeze(-2)).all(-1).to(labels.dtype)
         return (right.unsqueeze(-2) @ labels).squeeze(-2) / right.sum(-1, keepdim=True)
+
+    def answer_rates(self, length: int) -> Tensor:
+        """All classes are equally likely at any number of items."""
+        return even(self.classes)
 
     def _symbols(self, streams: Tensor, numbers: Tensor) -> Tensor:
         """The symbols of items of each set by their numbers: `(..., len(numbers))`."""

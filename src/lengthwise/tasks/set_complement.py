@@ -73,6 +73,10 @@ class SetComplement(TokenTask):
             return None
         return torch.tensor(list(itertools.permutations(range(self.vocab), length)))
 
+    def count_inputs(self, length: int) -> int:
+        """All ordered choices of distinct tokens."""
+        return math.perm(self.vocab, length)
+
     def _require_length(self, length: int) -> None:
         expected = f"one of 1..{self.vocab - 1} for a vocabulary of {self.vocab}"
         require(length in self.lengths, "length", length, expected)

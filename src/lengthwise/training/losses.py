@@ -11,7 +11,10 @@ from lengthwise.tasks import IGNORE_INDEX, Batch, Task
 
 
 class FleetLoss:
-    """Cross-entropy of every model of a fleet, each by its own choice of target."""
+    """The loss of every model of a fleet, each by its own choice of target.
+
+    That is the cross-entropy of classes and the squared error of numbers.
+    """
 
     def __init__(
         self, task: Task, hyperparameters: Sequence[Hyperparameters], device: torch.device
@@ -33,13 +36,14 @@ class FleetLoss:
         Returns:
             `(models,)`.
         """
-        logits = at_answers(logits, batch.labels.dim())
+        logits = at_answers(logits, batch.labels.dim() - self.task.numbers)
+        each = _squared if self.task.numbers else _cross_entropy
         losses = {}
         if self._wanted["sampled"]:
-            losses["sampled"] = _sum(logits, batch.labels.flatten()) / answers
+            losses["sampled"] = each(logits, batch.labels) / answers
         if self._wanted["soft"]:
             targets = self.task.targets(batch.inputs).to(logits.dtype)
-            losses["soft"] = _sum(logits, targets.flatten(0, -2)) / answers
+            losses["soft"] = each(logits, targets) / answers
         if len(losses) == 1:
             return losses.popitem()[1]
         return torch.where(self._soft, losses["soft"], losses["sampled"])
@@ -56,11 +60,23 @@ def at_answers(logits: Tensor, dimensions: int) -> Tensor:
 
 def count_answers(labels: Tensor) -> Tensor:
     """How many answers each model is asked for, `(models,)`; at least 1, to divide by."""
+    if labels.is_floating_point():  # numbers, which are asked for everywhere
+        return torch.full((len(labels),), labels[0].numel(), device=labels.device)
     return (labels != IGNORE_INDEX).flatten(1).sum(1).clamp(min=1)
 
 
-def _sum(logits: Tensor, target: Tensor) -> Tensor:
+def _cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """Its sum over all answers of a model; the target is the classes or their distributions."""
+    distributed = target.is_floating_point()
     each = functional.cross_entropy(
-        logits.flatten(0, -2), target, reduction="none", ignore_index=IGNORE_INDEX
+        logits.flatten(0, -2),
+        target.flatten(0, -2) if distributed else target.flatten(),
+        reduction="none",
+        ignore_index=IGNORE_INDEX,
     )
     return each.view(len(logits), -1).sum(1)
+
+
+def _squared(predictions: Tensor, target: Tensor) -> Tensor:
+    """The sum of the squared errors of a model."""
+    return (predictions - target).square().flatten(1).sum(1)

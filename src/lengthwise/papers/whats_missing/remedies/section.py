@@ -7,6 +7,7 @@ import polars
 
 from lengthwise.claims import Experiment, Results, Section, drawing
 from lengthwise.claims.readings import BIAS_POWERS, DEFAULT_BEMA, EMA_POWERS, diverged
+from lengthwise.measures.baselines import baseline_of
 from lengthwise.papers.whats_missing.remedies import readings
 from lengthwise.papers.whats_missing.remedies.plan import plan
 from lengthwise.report.lengths import Curve, draw_by_length
@@ -43,7 +44,7 @@ def section(results: Results) -> Section:
     "Total variation distance between the model's answer and the exact one (0 is perfect), "
     "mean over seeds with 95 % bands. Dashed: what the 2/s law leaves of the baseline's "
     "displacement at the training length, if all seen tokens shared it equally: "
-    "s / (s + (v - s) exp(2C/s)).",
+    "s / (s + (v - s) exp(2C/s)). Dotted: a guess.",
     "TVD against input length for baseline, BEMA, norm, and norm with BEMA",
 )
 def figure_remedies(results: Results) -> Figure:
@@ -55,7 +56,9 @@ def figure_remedies(results: Results) -> Figure:
         for label, (run, kind, colour, dashes, marker) in LINES.items()
     }
     figure, axes = new_panels(8.2, 4.8)
-    draw_by_length(axes, curves, recipe.max_train_length, lengths, "TVD from the exact answer")
+    guess = baseline_of(recipe.task, "tvd", lengths)
+    ylabel = "TVD from the exact answer"
+    draw_by_length(axes, curves, recipe.max_train_length, lengths, ylabel, guess)
     axes.plot(
         lengths, theory(results), "--", color=COLOURS["grey"], lw=1.5,
         label="2/s theory for the baseline",
