@@ -1,4 +1,4 @@
-"""The suite of remedies outside of a test run: which properties hold, and which case breaks one."""
+"""The suites outside of a test run: which properties hold, and which case breaks one."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from lengthwise.tasks import Task
 from lengthwise.testing.remedy import RemedyConformance
 
 
@@ -15,9 +16,9 @@ class Checked(NamedTuple):
 
     property: str
     holds: bool | None
-    """None where the property does not concern the remedy."""
+    """None where the property does not concern the part."""
     told: str = ""
-    """The case that breaks it, or why it does not concern the remedy."""
+    """The case that breaks it, or why it does not concern the part."""
 
 
 def check_remedy(*chain: str) -> Iterator[Checked]:
@@ -31,14 +32,26 @@ def check_remedy(*chain: str) -> Iterator[Checked]:
     """
     suite = RemedyConformance()
     suite.gpt(chain)
-    for kind in (RemedyConformance, *RemedyConformance.__bases__):
+    yield from _properties(suite, {"chain": chain})
+
+
+def check_task(task: Task) -> Iterator[Checked]:
+    """Try every property of the suite on a task."""
+    from lengthwise.testing.task import TaskConformance
+
+    yield from _properties(TaskConformance(), {"task": task})
+
+
+def _properties(suite: Any, part: dict[str, Any]) -> Iterator[Checked]:
+    """All tests of a suite and of those that it is made of."""
+    for kind in (type(suite), *type(suite).__bases__):
         for name, test in vars(kind).items():
             if name.startswith("test_"):
-                yield _checked(name, getattr(suite, name), list(_cases(test)), chain)
+                yield _checked(name, getattr(suite, name), list(_cases(test)), part)
 
 
 def _checked(
-    name: str, test: Callable[..., None], cases: Sequence[dict[str, Any]], chain: tuple[str, ...]
+    name: str, test: Callable[..., None], cases: Sequence[dict[str, Any]], part: dict[str, Any]
 ) -> Checked:
     """The first case that breaks; if there is none and some are left out, why they are."""
     words = name.removeprefix("test_").replace("_", " ")
@@ -47,7 +60,7 @@ def _checked(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                test(chain=chain, **case)
+                test(**part, **case)
         except pytest.skip.Exception as skipped:
             left_out.append(str(skipped))
         # What pytest raises where an error was expected and none came is no `Exception`.
