@@ -1,6 +1,6 @@
 """Every model of the package keeps to the suite, in other shapes than the default too."""
 
-from lengthwise.models import GPTModel, MinimalModel, SetReaderModel
+from lengthwise.models import GPTModel, InvertedModel, MinimalModel, SetReaderModel, SiameseModel
 from lengthwise.registry import MODELS
 from lengthwise.testing import ModelConformance
 
@@ -18,5 +18,8 @@ class TestVariants(ModelConformance):
         GPTModel(**SMALL, causal=False, remedies=("alibi", "batchnorm")),
         MinimalModel(extra_width=2, pre_norm=False, key_width=4, remedies=("rotary", "adaptive")),
         MinimalModel(extra_width=2, value_width=3, remedies=("scalable", "layernorm")),
+        InvertedModel(**SMALL, alone=True, remedies=("scalable",)),
+        InvertedModel(**SMALL, remedies=("differential", "layernorm")),
+        SiameseModel(**SMALL, remedies=("rotary", "batchnorm")),
         SetReaderModel(width=8, heads=2, residual=True, remedies=("differential", "rmsnorm")),
     )

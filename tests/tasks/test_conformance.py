@@ -1,6 +1,6 @@
 """Every task of the package keeps to the suite, and so does one of every other kind."""
 
-from small_tasks import OnesFirst, ZerosOut
+from small_tasks import OnesFirst, RunningMean, ZerosOut
 
 from lengthwise.registry import TASKS
 from lengthwise.tasks import (
@@ -87,4 +87,11 @@ class TestReading(TaskConformance):
 
 
 class TestOtherKinds(TaskConformance):
-    tasks = (OnesFirst(), ZerosOut(), Sum(), Sum(padded=True), Sum(padded=True, tracks=2))
+    tasks = (
+        OnesFirst(),
+        ZerosOut(),
+        RunningMean(),
+        Sum(),
+        Sum(padded=True),
+        Sum(padded=True, tracks=2),
+    )

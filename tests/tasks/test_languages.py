@@ -14,8 +14,10 @@ from lengthwise.tasks import IGNORE_INDEX
 from lengthwise.tasks._languages import Language
 from lengthwise.tasks.counting import ANBN
 from lengthwise.tasks.dyck import DN, DyckK, ShuffleK
+from lengthwise.tasks.language import Automaton, RegularLanguage
 from lengthwise.tasks.regular import ABCDE, AAStar, ZeroOneTwo
 from lengthwise.tasks.tomita import Tomita1, Tomita3, Tomita4, Tomita5, Tomita7
+from lengthwise.testing import TaskConformance
 
 
 def runs(word: str) -> list[str]:
@@ -94,6 +96,20 @@ MEMBERS: list[tuple[Language, Callable[[str], object], int, int]] = [
     (TASKS.get("language")(), lambda w: w.endswith("abb"), 7, 11),
     (TASKS.get("automaton")(), lambda w: w.count("1") % 2 == 0, 7, 9),
 ]
+
+
+class TestVariants(TaskConformance):
+    tasks = (
+        ANBN(lasting=False),
+        DN(n=1),
+        DyckK(k=1),
+        DyckK(k=5),
+        ShuffleK(k=3),
+        Tomita7(longest=2, lasting=False),
+        RegularLanguage(expression="a*b"),
+        RegularLanguage(expression="[ab]*(a|bc)+", lasting=False),
+        Automaton(states="one a:two b:one; two! c:one"),
+    )
 
 
 def named(task: Language) -> str:

@@ -16,6 +16,7 @@ from lengthwise.errors import InputError, require, require_name
 COMMANDS = {
     "train": ("train", "command", "Train models on a task, and measure them at longer inputs"),
     "resume": ("resume", "Resume", "Go on with a run that was stopped"),
+    "tasks": ("tasks", "command", "List all tasks, show examples of one, check your own"),
     "show": ("show", "Show", "Print what a run measured, and plot it"),
     "reproduce": ("reproduce", "Reproduce", "Test the claims of a paper and write a page about it"),
     "report": ("report", "Report", "Judge claims on results, and write a Markdown page about them"),

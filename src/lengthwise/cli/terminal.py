@@ -4,15 +4,19 @@ import math
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID
 from rich.progress import Progress as Bars
 
 from lengthwise.progress import Progress, Report
+
+if TYPE_CHECKING:
+    from lengthwise.testing.check import Checked
 
 PLAIN_SECONDS = 10.0
 """Time between lines where the output is not a terminal."""
@@ -26,6 +30,17 @@ def command_line() -> list[str]:
 def quoted(words: list[str]) -> str:
     """A command as one would paste it into a shell."""
     return shlex.join(words)
+
+
+def print_checked(found: "Iterable[Checked]") -> int:
+    """Print what came out for every property; the exit code is 1 if one breaks."""
+    broken = 0
+    for one in found:
+        broken += one.holds is False
+        mark = {True: "holds ", False: "BREAKS", None: "-     "}[one.holds]
+        print(f"{mark}  {one.property}{': ' if one.told else ''}{one.told}", flush=True)
+    print(f"\n{broken} broken" if broken else "\nall hold")
+    return 1 if broken else 0
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def command(arguments: Sequence[str]) -> type[Any] | None:
     name = given or default_model(task)
     model = MODELS.get(name)
     grid = _grid(default_hyperparameters(task))
-    _require_own_names(task, model, Training, grid, Train)
+    require_own_names(task, model, Training, grid, Train)
     # Lengths that are the default for one size of the task may be too long for another.
     training = Training(**default_training(_task_as_given(task, arguments[1:])))
     kind = make_dataclass(
@@ -81,11 +81,11 @@ def command(arguments: Sequence[str]) -> type[Any] | None:
             ("model", str, field(default=name)),
             ("seeds", int, field(default=task.defaults.get("seeds", 4))),
             ("out", Path, field(default=Path("runs") / task.name)),
-            ("the_task", _group(task, f"task {task.name}"), field(default_factory=task)),
-            ("the_model", _group(model, f"model {model.name}", "'lengthwise train --help' lists "
+            ("the_task", group(task, f"task {task.name}"), field(default_factory=task)),
+            ("the_model", group(model, f"model {model.name}", "'lengthwise train --help' lists "
              "all remedies and models."), field(default_factory=model)),
-            ("training", _group(Training, "training"), field(default=training)),
-            ("hyperparameters", _group(grid, "hyper-parameter", "One value or several each; of "
+            ("training", group(Training, "training"), field(default=training)),
+            ("hyperparameters", group(grid, "hyper-parameter", "One value or several each; of "
              "several, every combination is trained."), field(default_factory=grid)),
         ],
         bases=(Train,),
@@ -146,7 +146,8 @@ class Train:
         return train(folder, self.checkpoint_seconds)
 
 
-def _group(kind: Any, title: str, help: str = "") -> Any:
+def group(kind: Any, title: str, help: str = "") -> Any:
+    """Options that stand together under a title."""
     return Annotated[kind, tyro.conf.arg(name=title, help=help)]
 
 
@@ -195,7 +196,7 @@ def _grid_field(name: str, kind: Any, default: Any, help: str) -> tuple[str, Any
     return name, Annotated[kind, tyro.conf.arg(help=help)], field(default=default)
 
 
-def _require_own_names(*parts: type[Any]) -> None:
+def require_own_names(*parts: type[Any]) -> None:
     """On a command line every option has one name only."""
     seen = {"the_task": "the command", "help": "the command"}
     for part in parts:

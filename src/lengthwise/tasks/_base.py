@@ -223,6 +223,8 @@ class TokenTask(Task):
 class SetTask(Task):
     """A task over sets of items that can be drawn in parts, so that any number of them fits."""
 
+    unit = "items"
+
     @property
     def item_width(self) -> int:
         """Number of features of an item."""

@@ -116,9 +116,11 @@ class Majority(SymbolTask):
         rows = example.reshape(-1)
         found = torch.empty(len(rows), length, dtype=torch.int64, device=example.device)
         left = torch.arange(len(rows), device=example.device)
-        # Of two letters, one pair in 26 has a winner: short strings are tried many at a time.
-        tries, first = 1 + 256 // length, 0
+        first = 0
         while len(left):
+            # Of two letters, one pair in 26 has a winner: short strings are tried many at a time,
+            # as far as memory goes.
+            tries = max(1, min(256 // length, (1 << 15) // len(left)))
             number = torch.arange(first, first + tries, device=example.device)
             strings = uniform(at(rows[left].unsqueeze(-1), number), length, len(LETTERS))
             best = counts(strings, len(LETTERS)).topk(2).values

@@ -30,6 +30,7 @@ class Othello(TokenTask):
     """
 
     prefixes = True
+    unit = "moves"
     defaults: ClassVar[Mapping[str, Any]] = {
         "model": "gpt",
         "seeds": 1,
@@ -63,6 +64,11 @@ class Othello(TokenTask):
     def classes(self) -> int:
         """One class per square that is empty at the start, and the padding."""
         return self.board**2 - 3
+
+    @property
+    def token_names(self) -> tuple[str, ...]:
+        """Squares as in transcripts, such as f5, and the padding."""
+        return (*(f"{'abcdefgh'[one % 8]}{one // 8 + 1}" for one in self._playable()), "-")
 
     @property
     def lengths(self) -> range:

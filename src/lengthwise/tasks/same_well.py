@@ -15,7 +15,7 @@ from lengthwise.tasks._base import Batch, task
 from lengthwise.tasks._series import Oscillation, PairTask, normal
 from lengthwise.tasks._sets import examples
 
-SHORTEST, LONGEST = 8, 1024
+SHORTEST, LONGEST = 4, 1024
 """Of an interval. Ours."""
 
 MODULI = (0.5, 0.9)

@@ -15,7 +15,10 @@ import pytest
 
 # Or a failing assertion would not show its values: pytest looks into test files only.
 pytest.register_assert_rewrite(
-    *(f"lengthwise.testing.{name}" for name in ("_shared", "executor", "model", "remedy", "task"))
+    *(
+        f"lengthwise.testing.{name}"
+        for name in ("_shared", "_task_answers", "executor", "model", "remedy", "task")
+    )
 )
 
 if TYPE_CHECKING:

@@ -11,21 +11,20 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_structure
 
 from lengthwise.errors import InputError
+from lengthwise.measures.baselines import HIGH_IS_GOOD
 from lengthwise.models import GPTModel, Model, SetReaderModel
 from lengthwise.randomness import address
 from lengthwise.registry import MODELS, TASKS
 from lengthwise.runs import Recipe
 from lengthwise.runs.recipe import default_model
-from lengthwise.tasks import IGNORE_INDEX, SetInput, SetTask, Task, Tokens, TokenTask
+from lengthwise.tasks import SetInput, SetTask, Task, Tokens, TokenTask
 from lengthwise.tasks._base import map_tensors
 from lengthwise.testing._shared import through_json
+from lengthwise.testing._task_answers import AnswersConformance, some_lengths
 from lengthwise.training import Hyperparameters
 
-LONG = 40
-"""The longest inputs that are drawn: there are tasks without an end."""
 
-
-class TaskConformance:
+class TaskConformance(AnswersConformance):
     """Properties of any task.
 
     A subclass gives `tasks`: tasks, or names or paths of Python files, which stand for the task
@@ -52,11 +51,6 @@ class TaskConformance:
             tasks = [TASKS.get(one)() if isinstance(one, str) else one for one in self.tasks]
             metafunc.parametrize("task", tasks, ids=repr)
 
-    def some_lengths(self, task: Task) -> list[int]:
-        """The shortest length, a longest one and one in between."""
-        lengths = task.lengths[:LONG]
-        return sorted({lengths[0], lengths[len(lengths) // 2], lengths[-1]})
-
     def test_its_fields_say_all_about_it(self, task: Task) -> None:
         """A task is a frozen dataclass with a name."""
         assert isinstance(task, Task)
@@ -81,12 +75,19 @@ class TaskConformance:
     def test_shapes(self, task: Task) -> None:
         """Everything has the shape of the key, then the examples; an answer per place, or one."""
         keys = torch.arange(6).view(2, 3)
-        for length in self.some_lengths(task):
+        for length in some_lengths(task):
             batch = task.draw(keys, length, 4)
-            assert batch.labels.dtype == torch.int64
+            labels, targets = batch.labels, task.targets(batch.inputs)
+            if task.numbers:
+                assert labels.is_floating_point()
+                assert targets.shape == labels.shape
+                assert labels.shape[-1] == task.outputs
+                labels = labels[..., 0]
+            else:
+                assert labels.dtype == torch.int64
+                assert targets.shape == (*labels.shape, task.classes)
             places = task.input_size(length) if isinstance(task, TokenTask) else length
-            assert batch.labels.shape in ((2, 3, 4, places), (2, 3, 4))
-            assert task.targets(batch.inputs).shape == (*batch.labels.shape, task.classes)
+            assert labels.shape in ((2, 3, 4, places), (2, 3, 4))
             for leaf in tree_leaves(batch.inputs):
                 assert leaf is None or leaf.shape[:3] == (2, 3, 4)
 
@@ -94,7 +95,7 @@ class TaskConformance:
         """Tokens are those of the vocabulary; ids and masks have the shape of the tokens."""
         if not isinstance(task, TokenTask):
             pytest.skip("no tokens")
-        for length in self.some_lengths(task):
+        for length in some_lengths(task):
             inputs = task.draw(torch.tensor(1), length, 20).inputs
             inputs = Tokens(inputs) if isinstance(inputs, Tensor) else inputs
             assert isinstance(inputs, Tokens)
@@ -114,33 +115,19 @@ class TaskConformance:
                 assert mask.shape == (20, size)
                 assert mask.dtype == torch.bool
 
-    def test_labels_and_targets_agree(self, task: Task) -> None:
-        """Targets are distributions where something is asked, zero elsewhere, and labels in them.
-
-        At the shortest length something is asked.
-        """
-        for length in self.some_lengths(task):
-            batch = task.draw(torch.tensor(2), length, 50)
-            targets, asked = task.targets(batch.inputs), batch.labels != IGNORE_INDEX
-            assert (targets >= 0).all()
-            torch.testing.assert_close(targets.sum(-1), asked.to(targets.dtype))
-            labels = batch.labels[asked]
-            assert ((labels >= 0) & (labels < task.classes)).all()
-            assert (targets[asked].gather(-1, labels.unsqueeze(-1)) > 0).all()
-            assert asked.any() or length > task.lengths[0]
-
-    def test_labels_follow_the_targets(self, task: Task) -> None:
-        """Each answer is drawn as often as the targets say."""
-        count = 10_000
-        batch = task.draw(torch.tensor(3), task.lengths[0], count)
-        asked = batch.labels != IGNORE_INDEX
-        expected = task.targets(batch.inputs)[asked].mean(0)
-        observed = torch.bincount(batch.labels[asked], minlength=task.classes) / asked.sum()
-        assert (observed - expected).abs().max() < 5 * (0.25 / count) ** 0.5
+    def test_names(self, task: Task) -> None:
+        """Every token and every class is written in its own way."""
+        names = [] if task.numbers else [(task.class_names, task.classes)]
+        if isinstance(task, TokenTask):
+            names.append((task.token_names, task.vocab))
+        for written, count in names:
+            assert len(written) == count
+            assert len(set(written)) == count
+            assert all(isinstance(name, str) and name.strip() for name in written)
 
     def test_an_example_depends_on_its_stream_and_its_number_only(self, task: Task) -> None:
         """Not on how many are drawn, nor on other streams, nor on torch's generator."""
-        length = self.some_lengths(task)[-1]
+        length = some_lengths(task)[-1]
         keys = torch.tensor([address(seed) for seed in range(3)])
         torch.manual_seed(0)
         before = torch.get_rng_state()
@@ -163,7 +150,7 @@ class TaskConformance:
     def test_everything_is_where_the_key_is(self, task: Task) -> None:
         """Inputs, labels and targets are on the device of the key, and the same on all devices."""
         devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-        key, length = torch.tensor(address("device")), self.some_lengths(task)[0]
+        key, length = torch.tensor(address("device")), some_lengths(task)[0]
         expected = tree_leaves(task.draw(key, length, 5))
         for device in devices:
             batch = task.draw(key.to(device), length, 5)
@@ -183,11 +170,11 @@ class TaskConformance:
             pytest.skip("prefixes are no inputs")
         assert task.lengths[0] == 1
         assert not isinstance(task, TokenTask) or task.input_size(7) == 7
-        key, longest = torch.tensor(address("prefix")), self.some_lengths(task)[-1]
+        key, longest = torch.tensor(address("prefix")), some_lengths(task)[-1]
         long = task.draw(key, longest, 20)
-        assert long.labels.shape == (20, longest)
+        assert long.labels.shape[:2] == (20, longest)
         targets = task.targets(long.inputs)
-        for length in {*self.some_lengths(task), *task.lengths[:3]}:
+        for length in {*some_lengths(task), *task.lengths[:3]}:
             short = task.draw(key, length, 20)
             part = (slice(None), slice(length))
             beginning = map_tensors(itemgetter(part), long.inputs)
@@ -196,24 +183,9 @@ class TaskConformance:
             assert torch.equal(short.labels, long.labels[:, :length])
             assert torch.equal(task.targets(beginning), targets[:, :length])
 
-    def test_answers_follow_what_asks_for_them(self, task: Task) -> None:
-        """With `autoregressive`, the token behind a place that asks is its answer."""
-        if not isinstance(task, TokenTask) or not task.autoregressive:
-            pytest.skip("answers do not stand among the inputs")
-        for length in self.some_lengths(task):
-            inputs, labels = task.draw(torch.tensor(4), length, 20)
-            tokens = inputs if isinstance(inputs, Tensor) else inputs.tokens
-            asked = labels[:, :-1] != IGNORE_INDEX
-            assert torch.equal(labels[:, :-1][asked], tokens[:, 1:][asked])
-            sizes = {task.input_size(n) for n in task.lengths[:LONG]}
-            assert len(sizes) == len(task.lengths[:LONG]), "an input size tells its length"
-            model = GPTModel(layers=1, heads=2, width=8, causal=False)
-            with pytest.raises(InputError, match="causal"):
-                model.build(task, Hyperparameters())
-
     def test_enumeration_is_complete_or_absent(self, task: Task) -> None:
         """All inputs of a length, none twice, or None where they are more than the limit."""
-        for length in self.some_lengths(task):
+        for length in some_lengths(task):
             inputs = task.enumerate_inputs(length, limit=5000)
             if inputs is None:
                 continue
@@ -229,7 +201,7 @@ class TaskConformance:
         if not isinstance(task, SetTask):
             pytest.skip("no set")
         keys = torch.tensor([[address(1)], [address(2)]])
-        for length in self.some_lengths(task):
+        for length in some_lengths(task):
             batch, lookup = task.draw(keys, length, 5), task.draw_lookups(keys, length, 5)
             items, query = batch.inputs
             assert items.shape == (2, 1, 5, length, task.item_width)
@@ -253,7 +225,7 @@ class TaskConformance:
         if not isinstance(task, SetTask):
             pytest.skip("no set")
         generator = torch.Generator().manual_seed(0)
-        for length in self.some_lengths(task):
+        for length in some_lengths(task):
             items, query = task.draw(torch.tensor(7), length, 20).inputs
             targets = task.targets(SetInput(items, query))
             order = torch.randperm(length, generator=generator)
@@ -264,7 +236,7 @@ class TaskConformance:
         tested = task.held_out()
         assert type(tested) is type(task)
         assert tested.held_out() == tested
-        assert (tested.lengths, tested.classes) == (task.lengths, task.classes)
+        assert (tested.lengths, tested.outputs) == (task.lengths, task.outputs)
 
     @pytest.mark.parametrize("band", [True, False], ids=["band", "longest"])
     def test_it_trains_and_is_measured(self, task: Task, band: bool) -> None:
@@ -282,7 +254,7 @@ class TaskConformance:
         for one in found:
             assert one.values.shape == (2,)
             assert one.inputs >= 1
-            if one.measure in ("tvd", "accuracy", "exact_match"):
+            if one.measure in HIGH_IS_GOOD or one.measure == "tvd":
                 assert ((one.values >= 0) & (one.values <= 1 + 1e-6)).all()
 
     def test_json_holds_it(self, task: Task) -> None:
@@ -296,7 +268,7 @@ class TaskConformance:
 
     def recipe(self, task: Task, *, band: bool) -> Recipe:
         """A small recipe."""
-        lengths = self.some_lengths(task)
+        lengths = some_lengths(task)
         longest = lengths[min(1, len(lengths) - 1)]
         return Recipe(
             task=task,
