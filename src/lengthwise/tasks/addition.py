@@ -50,7 +50,7 @@ ADDITION_DEFAULTS: Mapping[str, Any] = {
 @task("addition")
 @dataclass(frozen=True)
 class Addition(NumberTask):
-    """The sum of two or more numbers, such as `653+049=2070`.
+    """The sum of two or more numbers, such as `653+049=2070`: 702, its last digit first.
 
     A length is the number of digits of the longest operand. The default format is that of Position
     Coupling (arXiv 2405.20671, as its code has it). Index hints with everything reversed are that
