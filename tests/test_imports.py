@@ -26,6 +26,7 @@ LAYERS = (
     {"claims"},
     {"report"},
     {"papers"},
+    {"testing"},
     {"cli"},
 )
 """A part imports those of its own set or of earlier ones."""
@@ -33,8 +34,8 @@ LAYERS = (
 EXCEPTED = {"lengthwise.report.style", "lengthwise.report.numbers"}
 """They know nothing of the rest: whatever draws or prints may use them."""
 
-OUTSIDE = {"__init__", "__main__", "testing"}
-"""The front door, and the suites that others inherit: they may import anything."""
+OUTSIDE = {"__init__", "__main__"}
+"""The front door may import anything."""
 
 
 def layer_of(part: str) -> int:
