@@ -154,7 +154,7 @@ def test_positive_numbers_are_equally_likely() -> None:
     assert_uniform(numbers[1:])
     tokens = TASKS.get("binary-addition")().draw(torch.tensor(1), 6, 30_000).inputs[:, :6]
     sign = (tokens == 2).long().argmax(-1)
-    assert_uniform(torch.bincount(sign)[1:])
+    assert_uniform(torch.bincount(sign, minlength=5)[1:])
     for split in (1, 2, 3, 4):
         first = tokens[sign == split][:, :split]
         found = torch.bincount((first << torch.arange(split)).sum(-1), minlength=2**split)
@@ -170,7 +170,7 @@ def test_brackets_split_anywhere() -> None:
         depths = list(itertools.accumulate((one == "(") - (one == ")") for one in text))
         signs = [n for n in range(2, 9) if text[n] in "+-*" and depths[n] == 1]
         lengths.append(signs[0] - 1)
-    assert_uniform(torch.bincount(torch.tensor(lengths))[1:])
+    assert_uniform(torch.bincount(torch.tensor(lengths), minlength=6)[1:])
 
 
 def test_the_stack_has_any_size_at_first() -> None:

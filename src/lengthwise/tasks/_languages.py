@@ -30,7 +30,7 @@ LANGUAGE_DEFAULTS: Mapping[str, Any] = {
     "seeds": 1,
     "steps": 3000,
     "learning_rate": 1e-3,
-    "test_inputs": 512,
+    "test_inputs": 256,
 }
 """How languages are trained unless told otherwise."""
 

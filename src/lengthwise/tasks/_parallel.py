@@ -31,9 +31,9 @@ CHOMSKY_DEFAULTS: Mapping[str, Any] = {
     "learning_rate": 5e-4,
     "seeds": 1,
     "steps": 3000,
-    "test_lengths": (*range(5, 41, 5), 41, *range(50, 101, 10), *range(150, LONGEST + 1, 50)),
-    "test_inputs": 512,
-    "test_items": 1 << 16,
+    "test_lengths": (10, 20, 30, 40, 41, 50, 60, 80, *range(100, LONGEST + 1, 100)),
+    "test_inputs": 128,
+    "test_items": 1 << 14,
 }
 """How tasks of the suite are trained unless told otherwise."""
 

@@ -28,8 +28,8 @@ SYMBOL_DEFAULTS: Mapping[str, Any] = {
     "weight_decay": 0.01,
     "seeds": 1,
     "steps": 3000,
-    "test_lengths": tuple(range(5, LONGEST + 1, 5)),
-    "test_inputs": 256,
+    "test_lengths": tuple(range(10, LONGEST + 1, 10)),
+    "test_inputs": 128,
 }
 """How tasks over symbols are trained unless told otherwise."""
 

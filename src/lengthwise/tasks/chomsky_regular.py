@@ -85,7 +85,7 @@ class ModularArithmetic(ParallelTask):
     defaults: ClassVar[Mapping[str, Any]] = {
         **CHOMSKY_DEFAULTS,
         "max_train_length": 20,
-        "test_lengths": (*range(5, 21, 5), 21, *range(25, 51, 5), *range(75, 251, 25)),
+        "test_lengths": (5, 10, 15, 20, 21, 25, 30, 40, *range(50, 251, 50)),
     }
 
     longest: int = LONGEST // 2

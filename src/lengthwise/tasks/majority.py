@@ -65,7 +65,7 @@ class InterleavedMajority(SymbolTask):
     defaults: ClassVar[Mapping[str, Any]] = {
         **SYMBOL_DEFAULTS,
         "max_train_length": 16,
-        "test_lengths": tuple(range(2, LONGEST // 3 + 1, 2)),
+        "test_lengths": tuple(range(4, LONGEST // 3 + 1, 4)),
     }
 
     longest: int = LONGEST // 3
