@@ -251,6 +251,14 @@ def test_nothing_that_is_held_out_is_trained_on(
             assert excess < 4 * math.sqrt(2 * number)
 
 
+@pytest.mark.parametrize("operands", [2, 9, 10, 11, 99, 100, 101, 1234])
+def test_the_largest_sum_has_as_many_digits_as_is_said(operands: int) -> None:
+    task = Addition(operands=operands, longest=9)
+    for length in range(1, 10):
+        assert task.answer_digits(length) == len(str(operands * int("9" * length)))
+    assert Addition(longest=10_000).answer_digits(10_000) == 10_001
+
+
 def test_hints_begin_anywhere_and_stay_in_range() -> None:
     task = Addition(hints=12, longest=10, order="reversed")
     for length, most in ((1, 2), (10, 11)):

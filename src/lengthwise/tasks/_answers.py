@@ -59,19 +59,14 @@ class AnswerTask(TokenTask):
         """Ids of whole inputs that are not 0, 1, ..., such as those of coupled positions."""
         return None
 
-    def mask(self, tokens: Tensor, length: int) -> Tensor | None:
-        """False at padding within the prompt, which no other token reads."""
-        return None
-
     def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """Prompts with their answers, and what is asked behind the prompt."""
         shortest, longest = self.lengths[0], self.lengths[-1]
         require(length in self.lengths, "length", length, f"one of {shortest}..{longest}")
         prompts = self.prompts(key, length, count)
         tokens, labels = self._joined(prompts, self.answers(prompts, length))
-        ids, mask = self.position_ids(tokens, length), self.mask(tokens, length)
-        plain = ids is None and mask is None
-        return Batch(tokens if plain else Tokens(tokens, ids, mask), labels)
+        ids = self.position_ids(tokens, length)
+        return Batch(tokens if ids is None else Tokens(tokens, ids), labels)
 
     def targets(self, inputs: Tensor | Tokens) -> Tensor:
         """All mass on the one right token at every place that asks."""

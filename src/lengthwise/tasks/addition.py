@@ -50,7 +50,7 @@ ADDITION_DEFAULTS: Mapping[str, Any] = {
 @task("addition")
 @dataclass(frozen=True)
 class Addition(NumberTask):
-    """The sum of two or more numbers, such as `653+049=2070`.
+    """The sum of two or more numbers, such as `653+049=2070`: 702, its last digit first.
 
     A length is the number of digits of the longest operand. The default format is that of Position
     Coupling (arXiv 2405.20671, as its code has it). Index hints with everything reversed are that
@@ -115,7 +115,9 @@ class Addition(NumberTask):
 
     def answer_digits(self, length: int) -> int:
         """How many digits the largest sum of operands of `length` digits has."""
-        return len(str(self.operands * (BASE**length - 1)))
+        if length < len(str(self.operands)):
+            return len(str(self.operands * (BASE**length - 1)))
+        return length + len(str(self.operands - 1))  # the same, without writing it
 
     def count_inputs(self, length: int) -> int | None:
         """Known where all operands have as many digits and there are no spaces."""
@@ -133,16 +135,13 @@ class Addition(NumberTask):
 
     def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
         """Additions, as they are written."""
-        operands, digits, longest = (
-            self.operands,
-            self._written_digits(length),
-            self.sizes(length)[0],
-        )
-        parts = (operands + 1, operands * length, 1, longest if self.spaces else 0)
+        gaps = self.sizes(length)[0] // 2 if self.spaces else 0
+        parts = (self.operands + 1, self.operands * length, 1, gaps)
         sizes, words, hint, spaces = draw_words(key, count, parts)
-        slots = self._operands(sizes, words.unflatten(-1, (operands, length)))
+        slots = self._operands(sizes, words.unflatten(-1, (self.operands, length)))
         if self.padding != "none":
-            slots = functional.pad(slots, (0, digits - length)).clamp(min=0)
+            zeros = self._written_digits(length) - length
+            slots = functional.pad(slots, (0, zeros)).clamp(min=0)
         if self.hints:
             first = below(hint, self.hints - self.answer_digits(length) + 1).unsqueeze(-1)
             slots = self._with_hints(slots, first)
@@ -152,7 +151,7 @@ class Addition(NumberTask):
         slots = torch.cat([slots, signs], -1).flatten(-2)
         if self.spaces:
             # One before each slot; what stands before the first token goes.
-            chosen = functional.pad(unit(spaces[..., 1::2]) < self.spaces, (1, 0))
+            chosen = functional.pad(unit(spaces) < self.spaces, (1, 0))
             chosen &= (slots != EMPTY) & ((slots != EMPTY).cumsum(-1) > 1)
             slots = torch.stack([torch.where(chosen, SPACE, EMPTY), slots], -1).flatten(-2)[..., 1:]
         return slots if self.separator is None else compact(slots, END)

@@ -66,9 +66,8 @@ class MultiTokenRecall(AnswerTask):
             require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         require(self.blanks >= 0, "blanks", self.blanks, "at least 0")
         keys = self.symbols**self.key_size
-        require(
-            keys <= 1 << 24, "key_size", self.key_size, "so few that there are at most 2^24 keys"
-        )
+        expected = "so few symbols that there are at most 2^20 keys"
+        require(keys <= 1 << 20, "key_size", self.key_size, expected)
         expected = f"at most {keys}, as there are no more keys"
         require(self.longest <= keys, "longest", self.longest, expected)
 

@@ -21,7 +21,7 @@ from lengthwise.tasks.addition import ADDITION_DEFAULTS
 @task("multiplication")
 @dataclass(frozen=True)
 class Multiplication(NumberTask):
-    """A number times one of few digits, such as `653*49=79913`.
+    """A number times one of few digits, such as `653*49=79913`: 31997, its last digit first.
 
     A length is the number of digits of the first number, which has no leading zero. The second is
     uniform and has leading zeros, as in the code of Position Coupling (arXiv 2405.20671). Coupled

@@ -18,11 +18,11 @@ from lengthwise.tasks.addition import ADDITION_DEFAULTS
 @task("successor")
 @dataclass(frozen=True)
 class Successor(NumberTask):
-    """The number after a number, such as `1299=0031`, of Attention Bias Calibration.
+    """The number after a number, such as `1299=0031`: 1300, its last digit first.
 
-    (arXiv 2310.11984.) Numbers of a length are all equally likely. The paper's code fills numbers
-    up with zeros to one size for all lengths, so that no input of a test is longer than those of
-    training; here a longer number is a longer input.
+    Numbers of a length are all equally likely. (Attention Bias Calibration, arXiv 2310.11984, whose
+    code fills numbers up with zeros to one size for all lengths, so that no input of a test is
+    longer than those of training; here a longer number is a longer input.)
     """
 
     defaults: ClassVar[Mapping[str, Any]] = {
