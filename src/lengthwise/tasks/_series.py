@@ -78,18 +78,16 @@ class Oscillation(NamedTuple):
     def paths(self, noise: Tensor) -> Tensor:
         """Stationary paths out of standard normal numbers, `(*shape, times)` or more in front.
 
-        Every number is made by sums and products of its own, so that a path has the same bits
-        whatever is drawn beside it.
+        A path has the same bits whatever is drawn beside it.
         """
-        deviation = self.innovation.sqrt()
-        path = [noise[..., 0]]
-        if noise.shape[-1] > 1:
-            start = (1 - self.correlation**2).sqrt()
-            path.append(self.correlation * path[0] + start * noise[..., 1])
-        for time in range(2, noise.shape[-1]):
-            before = self.first * path[-1] + self.second * path[-2]
-            path.append(before + deviation * noise[..., time])
-        return torch.stack(path, -1)
+        from lengthwise.tasks._recursions import recur
+
+        start = (1 - self.correlation**2).sqrt()
+        settings = torch.stack([*self, self.innovation.sqrt(), self.correlation, start], -1)
+        rows = settings.expand(*noise.shape[:-1], 5).reshape(-1, 5).cpu()
+        paths = noise.reshape(-1, noise.shape[-1]).to("cpu", copy=True)
+        recur(rows.numpy(), paths.numpy())
+        return paths.view(noise.shape).to(noise.device)
 
 
 def normal(words: Tensor) -> Tensor:
@@ -98,11 +96,12 @@ def normal(words: Tensor) -> Tensor:
     They are looked up, because vectorised logarithms and cosines round differently at the end of a
     tensor, and an example would depend on what is drawn beside it.
     """
-    return _quantiles().to(words.device)[((words >> 16) & 0xFFFF).long()]
+    return quantiles().to(words.device)[((words >> 16) & 0xFFFF).long()]
 
 
 @cache
-def _quantiles() -> Tensor:
+def quantiles() -> Tensor:
+    """Of the standard normal distribution, in the middle of 65536 equal parts."""
     places = (torch.arange(1 << 16, dtype=torch.float64) + 0.5) / (1 << 16)
     found = torch.special.ndtri(places)
     return found / found.square().mean().sqrt()

@@ -11,9 +11,17 @@ from torch import Tensor
 from lengthwise.errors import require, require_name
 from lengthwise.randomness import address, at, below, bits
 from lengthwise.tasks._base import Batch, task
-from lengthwise.tasks._series import Oscillation, Series, SeriesTask, angle_of, normal
-from lengthwise.tasks._sets import examples, shuffled
+from lengthwise.tasks._series import (
+    Oscillation,
+    Series,
+    SeriesTask,
+    angle_of,
+    normal,
+    quantiles,
+)
+from lengthwise.tasks._sets import examples
 from lengthwise.tasks._smoothing import smoothed
+from lengthwise.tasks._words import distinct
 
 MOST_LAG = 12
 """Series follow the factors by 0..12 times: those that lead tell of those that lag."""
@@ -105,23 +113,16 @@ class HiddenFactors(SeriesTask):
         expected = f"at most {pool}, as there are no more variates to draw from (field seen)"
         require(length <= pool, "length", length, expected)
         streams = examples(key, count)
-        numbers = torch.arange(length, device=key.device)
-        chosen = shuffled(at(streams, _VARIATES), numbers, pool)
+        chosen = distinct(bits(at(streams, _VARIATES), length), pool)
         chosen = chosen if self.drawn == "seen" else chosen + self.seen
         times = self.window + self.horizon
         words = bits(at(streams, _PATHS), self.factors * (MOST_LAG + times))
         paths = self._processes(key.device).paths(
             normal(words).unflatten(-1, (self.factors, MOST_LAG + times))
         )
-        own = self._world(key.device)
-        loadings, lags = own.loadings[chosen], own.lags[chosen]
-        when = MOST_LAG + torch.arange(times, device=key.device) - lags.unsqueeze(-1)
         noise = bits(at(streams, _NOISE), length * times).unflatten(-1, (length, times))
-        values = self.noise * normal(noise)
-        for number in range(self.factors):
-            path = paths[..., number, :].unsqueeze(-2).expand(*when.shape[:-1], -1)
-            values = values + loadings[..., number, None] * path.gather(-1, when)
-        seen, to_come = values.to(torch.float32).split([self.window, self.horizon], -1)
+        values = self._values(paths, chosen, noise)
+        seen, to_come = values.split([self.window, self.horizon], -1)
         return Batch(Series(seen, chosen), to_come)
 
     def targets(self, inputs: Series) -> Tensor:
@@ -135,6 +136,20 @@ class HiddenFactors(SeriesTask):
     def held_out(self) -> "HiddenFactors":
         """The same of the variates that tests are about."""
         return replace(self, drawn=self.tested)
+
+    def _values(self, paths: Tensor, chosen: Tensor, noise: Tensor) -> Tensor:
+        """Variates that follow the factors' paths, out of random words for their noise."""
+        from lengthwise.tasks._recursions import combine
+
+        own = self._world(torch.device("cpu"))
+        values = torch.empty(noise.shape, dtype=torch.float32)
+        flat = (paths.flatten(0, -3), chosen.flatten(0, -2), noise.flatten(0, -3))
+        rows, numbers, words = (tensor.cpu().contiguous().numpy() for tensor in flat)
+        combine(
+            rows, numbers, own.loadings.numpy(), own.lags.numpy(), words, quantiles().numpy(),
+            self.noise, values.flatten(0, -3).numpy(),
+        )  # fmt: skip
+        return values.to(paths.device)
 
     def _future(self, inputs: Series) -> tuple[Tensor, Tensor]:
         """Mean and variance of what is to come, given the window.
