@@ -1,9 +1,8 @@
 """What every remedy is: a module of hooks into a model, each the identity unless overridden."""
 
 import inspect
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 import msgspec
@@ -65,20 +64,46 @@ class Keys:
     """Whether `log_count` says no more than that later keys are hidden."""
     counted: Tensor | None = None
     """How many keys a query sees, where that is known without counting."""
+    made: "dict[str, tuple[tuple[Any, ...], Tensor]]" = field(default_factory=dict, repr=False)
+    """What was made of the above, which copies for other layers share."""
 
-    @cached_property
+    @property
     def count(self) -> Tensor:
         """How many keys a query sees: `(..., queries, 1)`."""
         if self.counted is not None:
             return self.counted
-        return self.log_count.exp().sum(-1, keepdim=True)
+        return self._once("count", _sum_of_counts, self.log_count)
 
-    @cached_property
+    @property
     def distance(self) -> Tensor:
         """Position of the query minus position of the key, `(..., 1, queries, keys)`."""
         assert self.query_ids is not None
         assert self.key_ids is not None
-        return (self.query_ids.unsqueeze(-1) - self.key_ids.unsqueeze(-2)).unsqueeze(-3)
+        return self._once("distance", _differences, self.query_ids, self.key_ids)
+
+    @property
+    def mask(self) -> Tensor:
+        """What all layers add to the scores: `log_count`, with `bias` if there is one."""
+        if self.bias is None:
+            return self.log_count
+        return self._once("mask", torch.add, self.log_count, self.bias)
+
+    def _once(self, name: str, make: Callable[..., Tensor], *sources: Tensor) -> Tensor:
+        """What `make` gives, which a copy with the same sources need not make again."""
+        kept = self.made.get(name)
+        if kept is None or any(
+            one is not other for one, other in zip(kept[0], sources, strict=True)
+        ):
+            kept = self.made[name] = sources, make(*sources)
+        return kept[1]
+
+
+def _sum_of_counts(log_count: Tensor) -> Tensor:
+    return log_count.exp().sum(-1, keepdim=True)
+
+
+def _differences(query_ids: Tensor, key_ids: Tensor) -> Tensor:
+    return (query_ids.unsqueeze(-1) - key_ids.unsqueeze(-2)).unsqueeze(-3)
 
 
 class Remedy(nn.Module):
