@@ -11,7 +11,17 @@ class TestPackage(RemedyConformance):
 
 
 class TestOptions(RemedyConformance):
-    remedies = ("layernorm:place=before", "batchnorm:place=before", "fire:hidden=3")
+    remedies = (
+        "layernorm:place=before",
+        "batchnorm:place=before",
+        "fire:hidden=3",
+        "asentmax:start=zero",
+        "asentmax:heads=last",
+        "t2r:features=5",
+        "t2r-norm:features=5",
+        "reguformer:select=topQ_topK,factor=1",
+        "reguformer:select=randQ_randK,factor=1",
+    )
 
 
 class TestChains(RemedyConformance):
@@ -20,6 +30,18 @@ class TestChains(RemedyConformance):
         ("alibi", "differential"),
         ("fire", "differential", "layernorm:place=before"),
         ("sinusoidal", "nap", "layernorm"),
+        ("rotary", "ssmax", "layernorm"),
+        ("alibi", "entmax"),
+        ("qk-norm", "ssmax", "sparsemax"),
+        ("qk-rmsnorm", "rotary", "sink"),
+        ("alibi", "asentmax:heads=last", "rmsnorm"),
+        ("rotary", "differential-v2", "scalable"),
+        ("qk-norm", "alibi", "differential-v2"),
+        ("rotary", "sigmoid", "layernorm"),
+        ("selective", "stick-breaking-rest"),
+        ("selective", "off-by-one", "mte"),
+        ("t2r-norm", "rotary"),
+        ("rotary", "t2r", "layernorm"),
     )
 
 

@@ -34,7 +34,7 @@ class Reguformer(Remedy):
     whole batch (there: drawn anew always, and randQ and randK per input).
     """
 
-    positional = True  # what is drawn are places
+    ordered = True
     causal = False
     sees_later = True
 

@@ -18,7 +18,7 @@ class Selective(Remedy):
     that asks for more of them, are not here.
     """
 
-    positional = True  # it needs the order of tokens, though no ids
+    ordered = True
 
     def scores(self, scores: Tensor, read: Keys) -> Tensor:
         """Scores less what earlier tokens took away."""

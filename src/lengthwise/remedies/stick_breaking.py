@@ -22,7 +22,7 @@ class StickBreaking(Remedy):
     first, though: what lies n keys back is found only if all between them keep their hands off.
     """
 
-    positional = True  # it needs the order of the keys, though no ids
+    ordered = True
     stochastic = False
 
     keeps_rest: ClassVar[bool] = False
@@ -60,7 +60,7 @@ class _Broken(torch.autograd.Function):
     def forward(scores: Tensor, seen: Tensor, keeps_rest: bool) -> Tensor:
         # log(1 - sigmoid(s)) = -softplus(s) and log sigmoid(s) = s - softplus(s); summed from the
         # near end, because a difference of long sums would lose the near keys in rounding.
-        until = functional.softplus(scores).mul_(seen).flip(-1).cumsum_(-1).flip(-1)
+        until = functional.softplus(scores, threshold=40.0).mul_(seen).flip(-1).cumsum_(-1).flip(-1)
         rest = (-until[..., 0]).exp()
         # Processors take thirty times as long for exponentials that underflow, so those stop just
         # above it; hidden keys might overflow.
