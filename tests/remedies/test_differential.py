@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 from weight_tools import everything, made, numbers, share_of_first
 
-from lengthwise.models import GPT, Attention, SetReader
+from lengthwise.models import GPT, Attention, MinimalTransformer, SetReader
 from lengthwise.models.gpt import Size
 from lengthwise.testing._shared import shaken
 from lengthwise.testing.remedy import calls
+from lengthwise.theory.tables import read_tables
 
 HEADS, WIDTH, LENGTH, VOCAB = 2, 12, 7, 9
 
@@ -147,3 +148,9 @@ def test_lambda_starts_lower_in_the_first_layers(layer: int) -> None:
     assert made("differential", 1, 4, layer).start == pytest.approx(
         0.8 - 0.6 * math.exp(-0.3 * layer)
     )
+
+
+def test_theory_does_not_take_combined_maps_for_one() -> None:
+    torch.manual_seed(0)
+    for name in ("differential", "differential-v2"):
+        assert not read_tables(MinimalTransformer(7, 2, remedies=(name,))).linear
