@@ -140,6 +140,9 @@ class Remedy(nn.Module):
     positional: ClassVar[bool] = False
     """Whether it needs position ids, which a set has not."""
 
+    ordered: ClassVar[bool] = False
+    """Whether it needs the order of the tokens, which a set has not, but no ids."""
+
     tracks: ClassVar[bool] = False
     """Whether it can read several position ids per token."""
 
@@ -337,7 +340,7 @@ def require_fit(
     causal: bool,
     tracks: int,
     model: str,
-    ordered: bool = False,
+    hides_later: bool = False,
 ) -> None:
     """Raise `InputError` unless these remedies go together and with the model.
 
@@ -347,7 +350,8 @@ def require_fit(
         causal: Whether no token may depend on later ones, in training neither.
         tracks: How many position ids a token has.
         model: What errors call it.
-        ordered: Whether tokens see earlier ones only, though `causal` does not hold in training.
+        hides_later: Whether tokens see earlier ones only, though `causal` does not hold in
+            training.
     """
     taken: dict[str, str] = {}
     maps = [one.name for one in remedies if one.maps > 1]
@@ -376,7 +380,7 @@ def require_fit(
         expected = "another one: over a batch of sequences it mixes later tokens into earlier ones"
         require(one.causal or not causal, "remedy", one.name, expected)
         expected = f"one that does not choose by later tokens, which {model} hides"
-        require(not (one.sees_later and ordered), "remedy", one.name, expected)
+        require(not (one.sees_later and hides_later), "remedy", one.name, expected)
         expected = f"one that reads {tracks} position ids per token, as this task has"
         require(tracks == 1 or one.tracks or not one.positional, "remedy", one.name, expected)
 

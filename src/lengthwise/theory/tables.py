@@ -74,7 +74,7 @@ def tables_of(model: MinimalTransformer) -> Tables:
     """The tables of a model that is in float64 already."""
     context, attention = model.pre_norm(model.embedding.weight), model.attention
     for one in (*model.remedies, *attention.remedies):
-        by_token = not one.positional and not one.acts("scale", "bias")
+        by_token = not (one.positional or one.ordered or one.acts("scale", "bias"))
         expected = "remedies whose scores depend on the two tokens alone"
         require(by_token, "model with remedy", one.name, expected)
     read = Keys(context.new_zeros(()))
@@ -82,7 +82,7 @@ def tables_of(model: MinimalTransformer) -> Tables:
         bias=model.bias_matrix(),
         displacement=model.displacement_matrix(),
         scores=attention.scores(attention.products(context, context, read), read)[0],
-        linear=not attention.acts("weights", "mixed", "output"),
+        linear=not attention.acts("weights", "combined", "mixed", "output"),
     )
 
 
