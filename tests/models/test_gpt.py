@@ -21,7 +21,11 @@ from lengthwise.training import Fleet, FleetAdamW, Hyperparameters
 
 VOCAB, MOST = 13, 11
 SITES = _shared.SITES
-POSITIONAL = [name for name in REMEDIES.names() if REMEDIES.get(name).positional]
+POSITIONAL = [
+    name
+    for name in REMEDIES.names()
+    if REMEDIES.get(name).positional and not REMEDIES.get(name).from_run
+]
 
 
 def shaken(model: GPT) -> GPT:

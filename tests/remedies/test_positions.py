@@ -24,7 +24,11 @@ from lengthwise.training import Hyperparameters
 LENGTH = 5
 """Tokens seen in training: positions 0 to LENGTH - 1 are read."""
 
-POSITIONAL = [name for name in REMEDIES.names() if REMEDIES.get(name).positional]
+POSITIONAL = [
+    name
+    for name in REMEDIES.names()
+    if REMEDIES.get(name).positional and not REMEDIES.get(name).from_run
+]
 
 
 def shape(max_length: int, width: int, tracks: int = 1) -> Shape:

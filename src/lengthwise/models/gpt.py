@@ -134,14 +134,19 @@ class GPT(nn.Module):
     def forward(self, inputs: Tensor | Tokens) -> Tensor:
         """Logits `(batch, length, classes)` of tokens `(batch, length)`."""
         inputs = tokens_of(inputs)
+        logits: Tensor = self.unembedding(self.trunk(inputs))
+        return logits
+
+    def trunk(self, inputs: Tokens) -> Tensor:
+        """What the last layer gives out, normed: `(batch, length, width)`."""
         ids = position_ids(inputs, self.remedies)
         hidden = embedded(inputs, self.tokens(inputs.tokens), ids, self.remedies)
         hidden = self.embed_dropout(hidden)
         read = read_of(inputs, ids, hidden, self.remedies, causal=self.causal)
         for block in self.blocks:
             hidden = block(hidden, read)
-        logits: Tensor = self.unembedding(self.norm(hidden))
-        return logits
+        normed: Tensor = self.norm(hidden)
+        return normed
 
 
 class Block(nn.Module):

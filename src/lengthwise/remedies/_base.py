@@ -164,6 +164,10 @@ class Remedy(nn.Module):
     in_place_of: ClassVar[str | None] = None
     """The remedy of a trained model whose place it takes where it is one of `test_remedies`."""
 
+    from_run: ClassVar[bool] = False
+    """Whether its buffers are made, by `begun`, of the attention of another run's models, which
+    `start_from` names; the run's own models then begin with weights that are drawn anew."""
+
     own_stream: ClassVar[bool] = True
     """Whether its initial weights come from a random stream of its own, so that the rest of the
     model starts out as it would without it."""
@@ -181,6 +185,15 @@ class Remedy(nn.Module):
     def replaces(self) -> str | None:
         """What of the model it replaces: two remedies that replace the same are refused."""
         return "the attention weights" if self.acts("weights", "combined") else None
+
+    def begun(self, weights: Tensor, key: Tensor) -> dict[str, Tensor]:
+        """Its buffers by name, with `from_run`: out of the last layer's attention weights.
+
+        Args:
+            weights: `(inputs, heads, length, length)` of a trained model on some inputs.
+            key: A random stream of the model's own.
+        """
+        raise NotImplementedError
 
     def acts(self, *hooks: str) -> bool:
         """Whether it does anything in one of these hooks: those that its class overrides."""

@@ -75,7 +75,8 @@ class Training:
 
     start_from: str | None = None
     """A run folder whose trained models these begin with, each with the one of its seed. Weights
-    are taken over by name; those that only the new models have stay as they are drawn."""
+    are taken over by name; those that only the new models have stay as they are drawn. With the
+    remedy calibrated, its bias is made of their attention, and no weights are taken over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +124,11 @@ class Recipe(Training):
         except InputError as error:
             raise InputError(f"test_{error}") from None
         object.__setattr__(self, "test_remedies", canonical(self.test_remedies))
+        for name in names_of(self.model.remedies):
+            kind = REMEDIES.get(name)
+            expected = f"a run whose attention {kind.name!r} is made of"
+            fits = not kind.from_run or self.start_from is not None
+            require(fits, "start_from", self.start_from, expected)
         try:
             with torch.device("meta"):
                 built = self.build(Hyperparameters())  # says what is wrong with the model's fields

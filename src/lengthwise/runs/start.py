@@ -1,11 +1,20 @@
 """Beginning a run with the trained models of another one."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from lengthwise.errors import InputError, require
-from lengthwise.training import Fleet
+from lengthwise.models import Attention
+from lengthwise.randomness import address
+from lengthwise.remedies import Keys, Remedy
+from lengthwise.training import Fleet, Trainer
+
+INPUTS = 3
+"""How many inputs attention is averaged over, as in arXiv 2310.11984."""
 
 
 @torch.no_grad()
@@ -13,7 +22,8 @@ def take_over(fleet: Fleet, path: str) -> None:
     """Give every model of `fleet` the weights of the model of its seed and trial at `path`.
 
     Weights are matched by name. Those that only the new models have, such as a new remedy's, stay
-    as they were drawn; those that only the old ones have are left out.
+    as they were drawn; those that only the old ones have are left out. A remedy that is made of the
+    old models' attention (`Remedy.from_run`) gets that, and all weights stay as they were drawn.
 
     Raises:
         InputError: No model of that seed is there, or one of its weights has another shape.
@@ -21,8 +31,14 @@ def take_over(fleet: Fleet, path: str) -> None:
     from lengthwise.runs.folder import RunFolder
     from lengthwise.runs.models import load_trainer
 
-    trained = load_trainer(RunFolder.open(Path(path))).fleet
+    trainer = load_trainer(RunFolder.open(Path(path)))
+    trained = trainer.fleet
     rows = _rows(fleet, trained, path)
+    parts = fleet.template.named_modules()
+    made = {name: one for name, one in parts if isinstance(one, Remedy) and one.from_run}
+    if made:
+        _begin(fleet, made, trainer, rows, path)
+        return
     own, theirs = fleet.views(), trained.views()
     common = [name for name in own if name in theirs]
     require(bool(common), "start_from", path, "a run whose models share weights with these")
@@ -48,3 +64,44 @@ def _rows(fleet: Fleet, trained: Fleet, path: str) -> list[int]:
             )
         rows.append(found[0])
     return rows
+
+
+def _begin(
+    fleet: Fleet, remedies: dict[str, Remedy], trainer: Trainer, rows: list[int], path: str
+) -> None:
+    """Give remedies that are made of attention that of the trained models."""
+    for index, row in enumerate(rows):
+        own = fleet.hyperparameters[index]
+        stream = address(own.seed, own.trial, "calibration")
+        key = torch.tensor(stream, device=trainer.fleet.device)
+        inputs = trainer.task.draw(key, trainer.max_train_length, INPUTS).inputs
+        weights = last_attention(trainer.fleet.model(row), inputs)
+        for name, one in remedies.items():
+            for buffer, value in one.begun(weights, key).items():
+                place = fleet.buffers[f"{name}.{buffer}"]
+                if place.shape[1:] != value.shape:
+                    raise InputError(
+                        f"start_from = {path!r}: {buffer} of {one.name!r} has shape "
+                        f"{tuple(value.shape)} there, expected {tuple(place.shape[1:])}"
+                    )
+                place[index] = value.to(place)
+
+
+def last_attention(model: nn.Module, inputs: Any) -> Tensor:
+    """The attention weights of the last layer, `(inputs, heads, queries, keys)`."""
+    layers = [part for part in model.modules() if isinstance(part, Attention)]
+    require(bool(layers), "start_from", type(model).__name__, "models with attention")
+    caught: list[Tensor] = []
+
+    def catch(attention: Attention, given: tuple[Tensor, Tensor, Keys]) -> None:
+        x, context, read = given
+        read = replace(read, x=x, context=context)
+        products = attention.scaled(attention.products(x, context, read), read)
+        caught.append(attention.weights(attention.scores(products, read), read))
+
+    hook = layers[-1].register_forward_pre_hook(catch)
+    model.eval()(inputs)
+    hook.remove()
+    expected = "models whose last layer attends in every pass to a sequence"
+    require(len(caught) == 1, "start_from", type(model).__name__, expected)
+    return caught[0]

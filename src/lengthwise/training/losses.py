@@ -14,10 +14,24 @@ class FleetLoss:
     """Cross-entropy of every model of a fleet, each by its own choice of target."""
 
     def __init__(
-        self, task: Task, hyperparameters: Sequence[Hyperparameters], device: torch.device
+        self,
+        task: Task,
+        hyperparameters: Sequence[Hyperparameters],
+        device: torch.device,
+        *,
+        own_loss: bool = False,
     ) -> None:
-        """Note which models want which target; work that nobody wants is not done."""
+        """Note which models want which target; work that nobody wants is not done.
+
+        Args:
+            task: What is answered.
+            hyperparameters: Those of every model.
+            device: Where the losses are.
+            own_loss: Whether the last of the logits is none, but a loss of the model's own, which
+                is added wherever something is asked.
+        """
         self.task = task
+        self._own_loss = own_loss
         soft = [one.loss == "soft" for one in hyperparameters]
         self._soft = torch.tensor(soft, device=device)
         self._wanted = {"soft": any(soft), "sampled": not all(soft)}
@@ -34,6 +48,11 @@ class FleetLoss:
             `(models,)`.
         """
         logits = at_answers(logits, batch.labels.dim())
+        own: Tensor | float = 0.0
+        if self._own_loss:
+            asked = batch.labels != IGNORE_INDEX
+            own = (logits[..., -1] * asked).flatten(1).sum(1) / answers
+            logits = logits[..., :-1]
         losses = {}
         if self._wanted["sampled"]:
             losses["sampled"] = _sum(logits, batch.labels.flatten()) / answers
@@ -41,8 +60,8 @@ class FleetLoss:
             targets = self.task.targets(batch.inputs).to(logits.dtype)
             losses["soft"] = _sum(logits, targets.flatten(0, -2)) / answers
         if len(losses) == 1:
-            return losses.popitem()[1]
-        return torch.where(self._soft, losses["soft"], losses["sampled"])
+            return losses.popitem()[1] + own
+        return torch.where(self._soft, losses["soft"], losses["sampled"]) + own
 
 
 def at_answers(logits: Tensor, dimensions: int) -> Tensor:

@@ -105,7 +105,8 @@ class Trainer:
         """Loss of each model at the last step done."""
         self.optimizer = FleetAdamW(fleet, steps)
         self.average = fleet_average(fleet)
-        self._losses = FleetLoss(task, fleet.hyperparameters, fleet.device)
+        own_loss = bool(getattr(fleet.template, "own_loss", False))
+        self._losses = FleetLoss(task, fleet.hyperparameters, fleet.device, own_loss=own_loss)
         keys = [address(one.seed, one.trial, "data") for one in fleet.hyperparameters]
         self._data_keys = torch.tensor(keys, device=fleet.device)
         self._ahead: tuple[int, Batch] | None = None
