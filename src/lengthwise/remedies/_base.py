@@ -146,9 +146,6 @@ class Remedy(nn.Module):
     tracks: ClassVar[bool] = False
     """Whether it can read several position ids per token."""
 
-    ordered: ClassVar[bool] = False
-    """Whether it needs the order of the keys, though no ids; a set has neither."""
-
     causal: ClassVar[bool] = True
     """Whether a token's output stays independent of later tokens."""
 
