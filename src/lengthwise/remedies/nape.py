@@ -21,6 +21,7 @@ class NAPE(Remedy):
     remedy of its own.
     """
 
+    per_layer = False  # it is the same in all of them
     positional = True
 
     slopes: Tensor
