@@ -15,8 +15,8 @@ class Adaptive(Remedy):
     + 4.917 H - 1.791. It is meant for a model that was trained without it (`test_remedies`).
     Nothing is learned. The factor does not grow without end: p falls above an entropy of 4.4 and is
     below 1 from 5.95 on, so an even spread over more than 383 keys is left as it is, however long
-    the input. The entropy is over keys as they stand,
-    so equal keys are not read as one. Not the temperature that is learned per length (`ssmax`).
+    the input. The entropy is over keys as they stand, so equal keys are not read as one. Not the
+    temperature that is learned per length (`ssmax`).
     """
 
     POLYNOMIAL = (-0.037, 0.481, -2.3, 4.917, -1.791)
@@ -26,7 +26,8 @@ class Adaptive(Remedy):
         """Weights `(..., heads, queries, keys)`."""
         plain = softmax(scores, read)
         # The slope of the entropy is infinite at 0, where hidden keys are.
-        entropy = torch.special.entr(plain.masked_fill(plain == 0, 1.0)).sum(-1, keepdim=True)
+        least = torch.finfo(plain.dtype).tiny
+        entropy = torch.special.entr(plain.clamp(min=least)).sum(-1, keepdim=True)
         factor = torch.zeros_like(entropy)
         for coefficient in self.POLYNOMIAL:
             factor = factor * entropy + coefficient

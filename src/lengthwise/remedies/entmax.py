@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.remedies._base import Keys, Remedy, remedy
+from lengthwise.remedies._vmap import models_first
 
 
 class Sparse(Remedy):
@@ -80,7 +81,7 @@ class SparseWeights(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Any) -> tuple[Tensor, int]:
         """One more axis in front."""
-        return SparseWeights.apply(*_stacked(info.batch_size, in_dims, inputs)), 0
+        return SparseWeights.apply(*models_first(info.batch_size, in_dims, inputs)), 0
 
 
 class SparseGradient(torch.autograd.Function):
@@ -107,7 +108,7 @@ class SparseGradient(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Any) -> tuple[Tensor, int]:
         """One more axis in front."""
-        return SparseGradient.apply(*_stacked(info.batch_size, in_dims, inputs)), 0
+        return SparseGradient.apply(*models_first(info.batch_size, in_dims, inputs)), 0
 
 
 def by_sorting(scores: Tensor, count: Tensor, squared: bool) -> Tensor:
@@ -146,18 +147,3 @@ def _rows_of_counts(count: Tensor, scores: Tensor) -> Tensor:
     if count.shape[:-2].numel() > 1:
         count = count.expand_as(scores)
     return _rows(count)
-
-
-def _stacked(size: int, in_dims: tuple[Any, ...], inputs: tuple[Any, ...]) -> list[Any]:
-    """All tensors with the models' axis in front; counts that models share stay without."""
-    *tensors, count, squared = inputs
-    *dims, of_count, _ = in_dims
-    moved = [
-        one.expand(size, *one.shape) if dim is None else one.movedim(dim, 0)
-        for one, dim in zip(tensors, dims, strict=True)
-    ]
-    if of_count is not None:
-        count = count.movedim(of_count, 0)
-        missing = moved[0].dim() - count.dim()
-        count = count.reshape(size, *[1] * missing, *count.shape[1:])
-    return [*moved, count, squared]

@@ -21,7 +21,7 @@ class NAPE(Remedy):
     remedy of its own.
     """
 
-    per_layer = False  # it is the same in all of them
+    per_layer = False
     positional = True
 
     slopes: Tensor

@@ -1,13 +1,14 @@
 """Stick-breaking attention (arXiv 2410.17980): the nearest key that asks for it gets the weight."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.remedies._base import Keys, Remedy, remedy
+from lengthwise.remedies._vmap import models_first
 
 
 @remedy("stick-breaking")
@@ -24,49 +25,19 @@ class StickBreaking(Remedy):
     ordered = True
     stochastic = False
 
+    keeps_rest: ClassVar[bool] = False
+    """Whether the rest goes to the query's own value."""
+
     def weights(self, scores: Tensor, read: Keys) -> Tensor:
         """The pieces that are broken off, from the key before the query backwards."""
-        return self.broken(scores, read)[0].to(scores.dtype)
-
-    def broken(self, scores: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
-        """The pieces, and what is left of every stick, `(..., queries, 1)`."""
         queries, keys = scores.shape[-2:]
         dtype = torch.promote_types(scores.dtype, torch.float32)  # for the sums
         seen = torch.ones(queries, keys, dtype=dtype, device=scores.device)
         seen = seen.tril(keys - queries - 1)
         if not read.causal:
             seen = seen * (read.log_count > -torch.inf)
-        pieces, rest = _Broken.apply(scores.to(dtype), seen)
-        return pieces, rest
-
-
-class _Broken(torch.autograd.Function):
-    """Pieces and rest of sticks, in a third of the passes that autograd would make."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(scores: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-        # log(1 - sigmoid(s)) = -softplus(s) and log sigmoid(s) = s - softplus(s); summed from the
-        # near end, because a difference of long sums would lose the near keys in rounding.
-        until = (functional.softplus(scores) * seen).flip(-1).cumsum(-1).flip(-1)
-        # Processors are slow at exponentials that underflow; hidden keys might overflow.
-        least = math.log(torch.finfo(scores.dtype).tiny)
-        return (scores - until).clamp(least, 0.0).exp() * seen, (-until[..., :1]).exp()
-
-    @staticmethod
-    def setup_context(
-        ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]
-    ) -> None:
-        ctx.save_for_backward(*inputs, *output)
-
-    @staticmethod
-    def backward(ctx: Any, by_piece: Tensor, by_rest: Tensor) -> tuple[Tensor, None]:
-        """A score takes its own piece, and takes from all pieces that are further away."""
-        scores, seen, pieces, rest = ctx.saved_tensors
-        own = by_piece * pieces
-        taken = (own.cumsum(-1) + by_rest * rest) * (scores.sigmoid() * seen)
-        return own - taken, None
+        pieces: Tensor = _Broken.apply(scores.to(dtype), seen, self.keeps_rest)
+        return pieces.to(scores.dtype)
 
 
 @remedy("stick-breaking-rest")
@@ -79,11 +50,49 @@ class StickBreakingRest(StickBreaking):
     """
 
     stochastic = True
+    keeps_rest = True
 
-    def weights(self, scores: Tensor, read: Keys) -> Tensor:
-        """The pieces, with the rest on the diagonal."""
-        pieces, rest = self.broken(scores, read)
-        queries, keys = scores.shape[-2:]
-        own = torch.eye(queries, keys, dtype=pieces.dtype, device=scores.device)
-        own = own.roll(keys - queries, -1)
-        return (pieces + rest * own).to(scores.dtype)
+
+class _Broken(torch.autograd.Function):
+    """Pieces of sticks, in a third of the passes over memory that autograd would make."""
+
+    @staticmethod
+    def forward(scores: Tensor, seen: Tensor, keeps_rest: bool) -> Tensor:
+        # log(1 - sigmoid(s)) = -softplus(s) and log sigmoid(s) = s - softplus(s); summed from the
+        # near end, because a difference of long sums would lose the near keys in rounding.
+        until = functional.softplus(scores, threshold=40.0).mul_(seen).flip(-1).cumsum_(-1).flip(-1)
+        rest = (-until[..., 0]).exp()
+        # Processors take thirty times as long for exponentials that underflow, so those stop just
+        # above it; hidden keys might overflow.
+        least = 0.99 * math.log(torch.finfo(scores.dtype).tiny)
+        pieces = until.neg_().add_(scores).clamp_(least, 0.0).exp_().mul_(seen)
+        if keeps_rest:
+            _own(pieces).add_(rest)
+        return pieces
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, bool], output: Tensor) -> None:
+        scores, seen, ctx.keeps_rest = inputs
+        ctx.save_for_backward(scores, seen, output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        """A score takes its own piece, and takes from all that comes after it."""
+        scores, seen, pieces = ctx.saved_tensors
+        taken = gradient * pieces
+        further = taken.cumsum(-1)
+        if ctx.keeps_rest:
+            further.add_(_own(taken).unsqueeze(-1))
+            _own(taken).zero_()
+        return taken.sub_(further.mul_(scores.sigmoid()).mul_(seen)), None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Any) -> tuple[Tensor, int]:
+        """One more axis in front."""
+        return _Broken.apply(*models_first(info.batch_size, in_dims, inputs)), 0
+
+
+def _own(weights: Tensor) -> Tensor:
+    """Where a query meets its own key: a view, `(..., queries)`."""
+    queries, keys = weights.shape[-2:]
+    return weights.diagonal(keys - queries, -2, -1)
