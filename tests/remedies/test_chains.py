@@ -103,7 +103,9 @@ def test_what_does_not_go_together_is_named(remedies: tuple[str, ...], message: 
     "name", [n for n in REMEDIES.names() if REMEDIES.get(n).positional or REMEDIES.get(n).ordered]
 )
 def test_sets_have_no_positions(name: str) -> None:
-    with pytest.raises(InputError, match=f"remedy = '{name}': expected one that needs no (pos|ord)"):
+    with pytest.raises(
+        InputError, match=f"remedy = '{name}': expected one that needs no (pos|ord)"
+    ):
         SetReader(3, 2, 4, width=16, heads=2, remedies=(name,))
 
 
