@@ -186,3 +186,14 @@ def test_memory_stays_bounded_at_any_number_of_items() -> None:
     # Hidden features before and after GELU, held at once, would be 1074 MB and 4295 MB.
     assert one_long_set < 1000
     assert many_sets < 1000
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "off-by-one", "sink", "differential-v2", "nap"])
+def test_weights_that_are_no_probabilities_have_no_entropy(name: str) -> None:
+    task = ArgmaxRetrieval()
+    models = readers(task, remedies=(name,))
+    found = {reading.measure for reading in measure_sets(models, task, {5: 4}, seed=0)}
+    assert "accuracy" in found
+    assert not {one for one in found if "entropy" in one or "weight" in one}
+    plain = {one.measure for one in measure_sets(readers(task), task, {5: 4}, seed=0)}
+    assert {"entropy", "largest_weight", "right_weight"} <= plain

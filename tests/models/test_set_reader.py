@@ -85,9 +85,9 @@ def test_reading_in_any_parts_is_reading_at_once(
     torch.testing.assert_close(read.logits, with_keys(model, inputs), **CLOSE)
     torch.testing.assert_close(read.weights, plain_weights(model, inputs), **CLOSE)
     attention = model.attention
-    assert len(passes) == (2 if attention.acts("scores", "weights") else 1)
+    assert len(passes) == (2 if attention.acts("scores", "weights", "combined") else 1)
     norms = [one for one in attention.remedies if isinstance(one, Norm)]
-    if norms and not attention.acts("weights"):
+    if norms and not attention.acts("weights", "combined"):
         torch.testing.assert_close(read.after_norm, norms[0].norm(read.before_norm), **CLOSE)
 
 

@@ -55,6 +55,24 @@ def gpt(*remedies: str, **settings: object) -> GPT:
         (("layernorm", "rmsnorm"), "'layernorm' and 'rmsnorm': both replace the norm after W_O"),
         (("adaptive", "nap"), "'adaptive' and 'nap': both replace the attention weights"),
         (("nap", "differential"), "'nap' and 'differential': both replace the attention weights"),
+        (("entmax", "sparsemax"), "'entmax' and 'sparsemax': both replace the attention weights"),
+        (("stick-breaking", "sink"), "'stick-breaking' and 'sink': both replace the attention"),
+        (("differential", "differential-v2"), "remedies = .*: expected one at most that has sever"),
+        (("differential-v2", "entmax"), "'differential-v2' and 'entmax': both replace the atten"),
+        (("t2r", "sigmoid"), "'t2r' and 'sigmoid': both replace the attention weights"),
+        (("t2r", "alibi"), "'t2r' and 'alibi': 't2r' leaves no place for what 'alibi' does"),
+        (("fire", "t2r-norm"), "'t2r-norm' and 'fire': 't2r-norm' leaves no place"),
+        (("t2r", "ssmax"), "'t2r' and 'ssmax': 't2r' leaves no place for what 'ssmax' does"),
+        (("asentmax", "ssmax"), "'asentmax' and 'ssmax': 'asentmax' leaves no place"),
+        (("ssmax", "scalable"), "'ssmax' and 'scalable': both replace the scale"),
+        (("qk-norm", "qk-rmsnorm"), "both replace the length of queries and keys"),
+        (("mte", "rmsnorm:place=before"), "both replace the norm before W_O"),
+        (("reguformer",), "remedy = 'reguformer': expected another one: .* later tokens"),
+        (("reguformer:select=topV",), "reguformer:select = 'topV'"),
+        (("reguformer:factor=0",), "reguformer:factor = 0: expected at least 1"),
+        (("t2r:features=0",), "t2r:features = 0: expected at least 1"),
+        (("asentmax:start=one",), "asentmax:start = 'one'"),
+        (("entmx",), "remedy = 'entmx': did you mean 'entmax'"),
         (("learned", "sinusoidal"), "'learned' and 'sinusoidal': both replace the vectors of"),
         (("offset", "learned"), "'offset' and 'learned': both replace the vectors of positions"),
         (("alibi", "fire"), "'(alibi|fire)' and '(fire|alibi)': both replace the bias by position"),
@@ -81,9 +99,13 @@ def test_what_does_not_go_together_is_named(remedies: tuple[str, ...], message: 
         gpt(*remedies)
 
 
-@pytest.mark.parametrize("name", [n for n in REMEDIES.listed() if REMEDIES.get(n).positional])
+@pytest.mark.parametrize(
+    "name", [n for n in REMEDIES.listed() if REMEDIES.get(n).positional or REMEDIES.get(n).ordered]
+)
 def test_sets_have_no_positions(name: str) -> None:
-    with pytest.raises(InputError, match=f"remedy = '{name}': expected one that needs no position"):
+    with pytest.raises(
+        InputError, match=f"remedy = '{name}': expected one that needs no (pos|ord)"
+    ):
         SetReader(3, 2, 4, width=16, heads=2, remedies=(name,))
 
 
@@ -104,7 +126,7 @@ def test_a_set_reader_has_no_place_for_a_remedy_of_the_whole_model(tmp_path: Pat
 
 def test_several_tracks_are_for_remedies_that_read_them() -> None:
     gpt("learned", tracks=2)
-    gpt("learned", "scalable", tracks=2)
+    gpt("learned", "scalable", "selective", "stick-breaking", tracks=2)
     gpt("offset", tracks=2)
     for name in ("rotary", "alibi", "fire", "sinusoidal"):
         with pytest.raises(InputError, match=f"remedy = '{name}': expected one that reads 2 posi"):

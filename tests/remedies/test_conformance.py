@@ -23,6 +23,12 @@ class TestOptions(RemedyConformance):
         "blockwise:length=4",
         "fox:start=5",
         "cope:count=4",
+        "asentmax:start=zero",
+        "asentmax:heads=last",
+        "t2r:features=5",
+        "t2r-norm:features=5",
+        "reguformer:select=topQ_topK,factor=1",
+        "reguformer:select=randQ_randK,factor=1",
     )
 
 
@@ -32,6 +38,18 @@ class TestChains(RemedyConformance):
         ("alibi", "differential"),
         ("fire", "differential", "layernorm:place=before"),
         ("sinusoidal", "nap", "layernorm"),
+        ("rotary", "ssmax", "layernorm"),
+        ("alibi", "entmax"),
+        ("qk-norm", "ssmax", "sparsemax"),
+        ("qk-rmsnorm", "rotary", "sink"),
+        ("alibi", "asentmax:heads=last", "rmsnorm"),
+        ("rotary", "differential-v2", "scalable"),
+        ("qk-norm", "alibi", "differential-v2"),
+        ("rotary", "sigmoid", "layernorm"),
+        ("selective", "stick-breaking-rest"),
+        ("selective", "off-by-one", "mte"),
+        ("t2r-norm", "rotary"),
+        ("rotary", "t2r", "layernorm"),
     )
 
 

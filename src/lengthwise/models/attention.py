@@ -134,8 +134,9 @@ class Attention(nn.Module):
 
     def scores(self, products: Tensor, read: Keys) -> Tensor:
         """Scores out of the products of queries and keys, `(..., heads * maps, queries, keys)`."""
-        bias = self._bias(read)
-        scores = products if bias is None else products + bias
+        scores = products
+        for bias in (read.bias, self._bias(read)):
+            scores = scores if bias is None else scores + self._per_map(bias)
         if self.acts("scores") and read.queries is None and read.context is not None:
             assert read.x is not None
             queries, _ = self._queries_keys(read.x, read.context, read)
@@ -217,12 +218,14 @@ class Attention(nn.Module):
 
     def _attend(self, queries: Tensor, keys: Tensor, context: Tensor, read: Keys) -> Tensor:
         """Softmax attention in one kernel, which never holds all weights."""
-        bias = self._bias(read)
+        own = self._bias(read)
         values = self._heads(self.value(context), self.heads)
         if self.maps > 1:
             values = values.repeat_interleave(self.maps, -3)
-        plain = read.causal and bias is None
-        mask = None if plain else read.log_count if bias is None else read.log_count + bias
+        plain = read.causal and read.bias is None and own is None
+        mask = None if plain else self._per_map(read.mask if own is None else read.mask + own)
+        if mask is not None and mask.dim() == 3 and queries.dim() == 4:
+            mask = mask.unsqueeze(0)  # torch's fast kernel wants two dimensions or four
         heads = functional.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, is_causal=plain, scale=1.0
         )
@@ -245,13 +248,13 @@ class Attention(nn.Module):
         return queries, keys
 
     def _bias(self, read: Keys) -> Tensor | None:
-        """The sum of all biases, for every map."""
-        biases = [read.bias, *(one.bias(read) for one in self.remedies)]
+        """The sum of this layer's own biases."""
         total = None
-        for bias in biases:
+        for one in self.remedies:
+            bias = one.bias(read)
             if bias is not None:
                 total = bias if total is None else total + bias
-        return total if total is None else self._per_map(total)
+        return total
 
     def _per_map(self, given: Tensor) -> Tensor:
         """What a remedy gives `(..., heads or 1, queries, ...)`, for every score map."""

@@ -98,7 +98,7 @@ class MinimalTransformer(nn.Module):
         self.unembedding = nn.Linear(width, classes or vocab, bias=False)
         every = [*self.remedies, *self.attention.remedies]
         model = "a minimal transformer"
-        require_fit(every, positions=True, causal=False, tracks=1, model=model, ordered=True)
+        require_fit(every, positions=True, causal=False, tracks=1, model=model, hides_later=True)
 
     def forward(self, inputs: Tensor | Tokens) -> Tensor:
         """Logits of the next token after every prefix.

@@ -1,9 +1,8 @@
 """What every remedy is: a module of hooks into a model, each the identity unless overridden."""
 
 import inspect
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 import msgspec
@@ -65,20 +64,46 @@ class Keys:
     """Whether `log_count` says no more than that later keys are hidden."""
     counted: Tensor | None = None
     """How many keys a query sees, where that is known without counting."""
+    made: "dict[str, tuple[tuple[Any, ...], Tensor]]" = field(default_factory=dict, repr=False)
+    """What was made of the above, which copies for other layers share."""
 
-    @cached_property
+    @property
     def count(self) -> Tensor:
         """How many keys a query sees: `(..., queries, 1)`."""
         if self.counted is not None:
             return self.counted
-        return self.log_count.exp().sum(-1, keepdim=True)
+        return self._once("count", _sum_of_counts, self.log_count)
 
-    @cached_property
+    @property
     def distance(self) -> Tensor:
         """Position of the query minus position of the key, `(..., 1, queries, keys)`."""
         assert self.query_ids is not None
         assert self.key_ids is not None
-        return (self.query_ids.unsqueeze(-1) - self.key_ids.unsqueeze(-2)).unsqueeze(-3)
+        return self._once("distance", _differences, self.query_ids, self.key_ids)
+
+    @property
+    def mask(self) -> Tensor:
+        """What all layers add to the scores: `log_count`, with `bias` if there is one."""
+        if self.bias is None:
+            return self.log_count
+        return self._once("mask", torch.add, self.log_count, self.bias)
+
+    def _once(self, name: str, make: Callable[..., Tensor], *sources: Tensor) -> Tensor:
+        """What `make` gives, which a copy with the same sources need not make again."""
+        kept = self.made.get(name)
+        if kept is None or any(
+            one is not other for one, other in zip(kept[0], sources, strict=True)
+        ):
+            kept = self.made[name] = sources, make(*sources)
+        return kept[1]
+
+
+def _sum_of_counts(log_count: Tensor) -> Tensor:
+    return log_count.exp().sum(-1, keepdim=True)
+
+
+def _differences(query_ids: Tensor, key_ids: Tensor) -> Tensor:
+    return (query_ids.unsqueeze(-1) - key_ids.unsqueeze(-2)).unsqueeze(-3)
 
 
 class Remedy(nn.Module):
@@ -115,11 +140,11 @@ class Remedy(nn.Module):
     positional: ClassVar[bool] = False
     """Whether it needs position ids, which a set has not."""
 
+    ordered: ClassVar[bool] = False
+    """Whether it needs the order of the tokens, which a set has not, but no ids."""
+
     tracks: ClassVar[bool] = False
     """Whether it can read several position ids per token."""
-
-    ordered: ClassVar[bool] = False
-    """Whether it needs the order of the keys, though no ids; a set has neither."""
 
     causal: ClassVar[bool] = True
     """Whether a token's output stays independent of later tokens."""
@@ -325,7 +350,7 @@ def require_fit(
     causal: bool,
     tracks: int,
     model: str,
-    ordered: bool = False,
+    hides_later: bool = False,
 ) -> None:
     """Raise `InputError` unless these remedies go together and with the model.
 
@@ -335,7 +360,8 @@ def require_fit(
         causal: Whether no token may depend on later ones, in training neither.
         tracks: How many position ids a token has.
         model: What errors call it.
-        ordered: Whether tokens see earlier ones only, though `causal` does not hold in training.
+        hides_later: Whether tokens see earlier ones only, though `causal` does not hold in
+            training.
     """
     taken: dict[str, str] = {}
     maps = [one.name for one in remedies if one.maps > 1]
@@ -364,7 +390,7 @@ def require_fit(
         expected = "another one: over a batch of sequences it mixes later tokens into earlier ones"
         require(one.causal or not causal, "remedy", one.name, expected)
         expected = f"one that does not choose by later tokens, which {model} hides"
-        require(not (one.sees_later and ordered), "remedy", one.name, expected)
+        require(not (one.sees_later and hides_later), "remedy", one.name, expected)
         expected = f"one that reads {tracks} position ids per token, as this task has"
         require(tracks == 1 or one.tracks or not one.positional, "remedy", one.name, expected)
 

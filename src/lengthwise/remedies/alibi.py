@@ -18,6 +18,7 @@ class ALiBi(Remedy):
     slopes, nor one that leaves some heads without a bias (`nape`).
     """
 
+    per_layer = False
     positional = True
 
     slopes: Tensor

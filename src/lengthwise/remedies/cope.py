@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from lengthwise.errors import require
 from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
@@ -39,12 +40,12 @@ class CoPE(Remedy):
         assert read.queries is not None
         queries = read.queries * self.vectors.shape[-1] ** 0.5
         at_whole = queries @ self.vectors.T
+        further = functional.pad(at_whole.diff(dim=-1), (0, 1))
         # Sums of many gates would be rounded away in half precision.
         wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
-        gates = wide.sigmoid() * (read.log_count > -torch.inf)
+        gates = wide.masked_fill(read.log_count == -torch.inf, -torch.inf).sigmoid()
         counted = gates.flip(-1).cumsum(-1).flip(-1).clamp(max=len(self.vectors) - 1)
-        below = counted.detach().floor()
+        below = counted.detach().long()
         share = (counted - below).to(scores.dtype)
-        lower = at_whole.gather(-1, below.long())
-        upper = at_whole.gather(-1, below.long().add(1).clamp(max=len(self.vectors) - 1))
-        return scores + lower + share * (upper - lower)
+        added = scores + at_whole.gather(-1, below)
+        return torch.addcmul(added, share, further.gather(-1, below))

@@ -21,6 +21,7 @@ class NAPE(Remedy):
     remedy of its own.
     """
 
+    per_layer = False
     positional = True
 
     slopes: Tensor

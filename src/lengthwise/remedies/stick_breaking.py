@@ -60,12 +60,12 @@ class _Broken(torch.autograd.Function):
     def forward(scores: Tensor, seen: Tensor, keeps_rest: bool) -> Tensor:
         # log(1 - sigmoid(s)) = -softplus(s) and log sigmoid(s) = s - softplus(s); summed from the
         # near end, because a difference of long sums would lose the near keys in rounding.
-        until = functional.softplus(scores).mul_(seen).flip(-1).cumsum_(-1).flip(-1)
+        until = functional.softplus(scores, threshold=40.0).mul_(seen).flip(-1).cumsum_(-1).flip(-1)
         rest = (-until[..., 0]).exp()
         # Processors take thirty times as long for exponentials that underflow, so those stop just
         # above it; hidden keys might overflow.
         least = 0.99 * math.log(torch.finfo(scores.dtype).tiny)
-        pieces = until.neg_().add_(scores).clamp_(least, 0.0).exp_().mul_(seen)
+        pieces = until.neg_().add_(scores).clamp_(least, 0.0).exp_() * seen
         if keeps_rest:
             _own(pieces).add_(rest)
         return pieces

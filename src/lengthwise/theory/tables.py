@@ -82,7 +82,7 @@ def tables_of(model: MinimalTransformer) -> Tables:
         bias=model.bias_matrix(),
         displacement=model.displacement_matrix(),
         scores=attention.scores(attention.products(context, context, read), read)[0],
-        linear=not attention.acts("weights", "mixed", "output"),
+        linear=not attention.acts("weights", "combined", "mixed", "output"),
     )
 
 
