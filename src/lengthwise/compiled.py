@@ -13,12 +13,19 @@ from numpy.typing import NDArray
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compiled(function: Function) -> Function:
-    """Compile at the first call and keep the result on disk, if there is a place for it."""
+def compiled(function: Function, *, in_any_order: bool = False) -> Function:
+    """Compile at the first call and keep the result on disk, if there is a place for it.
+
+    Args:
+        function: What to compile.
+        in_any_order: Whether sums may be taken in any order, which lets a processor add many
+            numbers at once.
+    """
+    order = {"reassoc", "contract", "nsz"} if in_any_order else False
     try:
-        return cast(Function, numba.njit(nogil=True, cache=True)(function))
+        return cast(Function, numba.njit(nogil=True, cache=True, fastmath=order)(function))
     except RuntimeError:  # neither the package's folder nor the user's cache can be written to
-        return cast(Function, numba.njit(nogil=True)(function))
+        return cast(Function, numba.njit(nogil=True, fastmath=order)(function))
 
 
 @compiled

@@ -139,19 +139,21 @@ def _check(specification: str) -> int:
 
 
 def _draw_all(folder: Path) -> int:
+    from lengthwise.files import write_text
     from lengthwise.measures.profile import profile
     from lengthwise.memory import keep_freed_memory
     from lengthwise.remedies._catalogue import catalogue
-    from lengthwise.report.remedies import contact_sheet, remedy_figure
-    from lengthwise.report.style import save
+    from lengthwise.report.remedies import contact_sheet, remedy_figure, small_svg
 
     keep_freed_memory()
-    listed = catalogue()
-    found = {entry.name: profile(entry.name) for own in listed.values() for entry in own}
-    for name, one in found.items():
-        save(remedy_figure(name, one), folder / f"{name}.svg")
-    norms = {entry.name for entry in listed["norms"]}  # they leave the weights as they are
-    sheet = contact_sheet({name: one for name, one in found.items() if name not in norms})
-    save(sheet, folder / "all.svg")
-    print(f"{len(found)} pictures: {folder}")
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {
+        kind: {entry.name: profile(entry.name) for entry in own}
+        for kind, own in catalogue().items()
+    }
+    every = {name: one for own in found.values() for name, one in own.items()}
+    for name, one in every.items():
+        write_text(folder / f"{name}.svg", small_svg(remedy_figure(name, one)))
+    write_text(folder / "all.svg", small_svg(contact_sheet(found)))
+    print(f"{len(every)} pictures: {folder}")
     return 0

@@ -4,6 +4,7 @@ import inspect
 import re
 import sys
 from dataclasses import dataclass
+from typing import get_args
 
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies._base import HOOKS, Chain, Remedy, Shape, chain_key_maps, names_of
@@ -142,8 +143,7 @@ def _options(cls: type[Remedy]) -> tuple[str, ...]:
 
 
 def _type(annotation: object) -> str:
-    """`Literal['a', 'b']` as the words one may give."""
-    words = getattr(annotation, "__args__", ())
-    if words and all(isinstance(word, str) for word in words):
-        return " | ".join(words)
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    """As one would say it: the words of `Literal['a', 'b']` are what may be given."""
+    if isinstance(annotation, str | type) or not get_args(annotation):
+        return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return " | ".join(_type(part) for part in get_args(annotation))

@@ -7,14 +7,15 @@ overshoot: they end after a handful, with p = 1 exactly. No sorting is needed, w
 times as long.
 """
 
+from functools import partial
 from typing import Any
 
-import numba
 import numpy
 from numpy.typing import NDArray
 
-# Sums may be taken in any order, which lets a processor add eight numbers at once.
-rows = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+from lengthwise.compiled import compiled
+
+rows = partial(compiled, in_any_order=True)
 
 STEPS = 100
 """More steps than rounding leaves anything for."""

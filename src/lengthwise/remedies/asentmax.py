@@ -21,9 +21,9 @@ class ASEntmax(Entmax):
     that training never reached. The two vectors of a head begin as N(0, 0.02), as in the authors'
     code, or with `start=zero` as 0: every factor begins as 1 + log 2, whatever the length. A public
     replication (jtaylor-eng/asentmax) found ten of ten runs stuck with the first and none of three
-    with the second and a longer warm-up. `heads=last` scales the last half of the heads only, as
-    the paper does beside NAPE, whose first half have ALiBi. Other orders than 1.5 and the form
-    with one learned b and g per head are not here.
+    with the second and a longer warm-up. `heads=last` scales the last half of the heads only (a
+    single head is scaled), as the paper does beside NAPE, whose first half have ALiBi. Other orders
+    than 1.5 and the form with one learned b and g per head are not here.
     """
 
     by_multiset = False  # it reads x, which is not there where keys are read as a multiset

@@ -65,7 +65,7 @@ class _Broken(torch.autograd.Function):
         # Processors take thirty times as long for exponentials that underflow, so those stop just
         # above it; hidden keys might overflow.
         least = 0.99 * math.log(torch.finfo(scores.dtype).tiny)
-        pieces = until.neg_().add_(scores).clamp_(least, 0.0).exp_().mul_(seen)
+        pieces = until.neg_().add_(scores).clamp_(least, 0.0).exp_() * seen
         if keeps_rest:
             _own(pieces).add_(rest)
         return pieces

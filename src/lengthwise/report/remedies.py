@@ -1,5 +1,6 @@
 """Pictures of remedies before any training: each beside plain attention, and all on one sheet."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import ceil
@@ -8,7 +9,7 @@ from rich.table import Table
 
 from lengthwise.measures.profile import LENGTHS, TRAINED, Profile, profile
 from lengthwise.report.numbers import number
-from lengthwise.report.style import COLOURS, Axes, Figure, house_style, new_panels
+from lengthwise.report.style import COLOURS, Axes, Figure, as_svg, house_style, new_panels
 
 PLAIN = "plain attention"
 DISTANCES = (0, 1, 2, 4, 8, 16, 32, TRAINED - 1)
@@ -36,24 +37,47 @@ def remedy_figure(name: str, found: Profile) -> Figure:
 
 
 @house_style()
-def contact_sheet(found: Mapping[str, Profile], columns: int = 6) -> Figure:
-    """The largest weight against length, one small panel per remedy, plain attention in each."""
-    rows = ceil(len(found) / columns)
+def contact_sheet(found: Mapping[str, Mapping[str, Profile]], columns: int = 6) -> Figure:
+    """The largest weight against length, one small panel per remedy, coloured by its kind.
+
+    Those whose largest weight is that of plain attention are left out.
+
+    Args:
+        found: Profiles by kind and name.
+        columns: Panels in a row.
+    """
+    shown = [
+        (name, one, colour)
+        for own, colour in zip(found.values(), COLOURS.values(), strict=False)
+        for name, one in own.items()
+        if any(abs(a - b) > 0.01 for a, b in zip(one.largest, plain().largest, strict=True))
+    ]
+    rows = ceil(len(shown) / columns)
     figure, grid = new_panels(
-        1.75 * columns, 1.35 * rows + 0.3, rows, columns, sharex=True, sharey=True
+        1.75 * columns, 1.3 * rows + 0.3, rows, columns, sharex=True, sharey=True, squeeze=False
     )
     panels = grid.flatten()
-    for axes, (name, one) in zip(panels, found.items(), strict=False):
-        _draw_lengths(axes, one.largest, plain().largest)
-        axes.set_title(name, fontsize=8.5)
+    for axes, (name, one, colour) in zip(panels, shown, strict=False):
+        _draw_lengths(axes, one.largest, plain().largest, colour)
+        axes.set_title(name, fontsize=8.5, color=colour)
         axes.set_xlabel("")
         axes.set_ylim(0.001, 1.6)
         axes.tick_params(labelsize=7)
-    for axes in panels[len(found) :]:
+    for axes in panels[len(shown) :]:
         axes.set_axis_off()
     figure.supxlabel("input length; dotted: the longest of training", fontsize=9)
-    figure.supylabel("largest weight", fontsize=9)
+    figure.supylabel("largest weight; dashed: plain attention", fontsize=9)
     return figure
+
+
+def small_svg(figure: Figure) -> str:
+    """A figure for a page that shows many: letters as letters, coordinates to a tenth."""
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        text = as_svg(figure)
+    text = text.replace("'DejaVu Sans'", "'DejaVu Sans', sans-serif")
+    return re.sub(r"(\d\.\d)\d+", r"\1", text)
 
 
 def distance_table(found: Profile) -> Table:
@@ -91,22 +115,24 @@ def _table(title: str) -> Table:
 
 def _draw_distance(axes: Axes, name: str, found: Profile) -> None:
     distances = range(found.by_distance.shape[-1])
-    shades = ("#003f66", COLOURS["blue"], "#4fa3d6", "#9ccbe8")
-    for head, shade in zip(found.by_distance.tolist(), shades, strict=True):
-        axes.plot(distances, head, color=shade, lw=1.5)
-    axes.plot(distances, plain().by_distance[0], "--", color=COLOURS["grey"], lw=1.2)
+    shades = (COLOURS["blue"], "#4a9bcb", "#8cc3e3", "#c2e0f2")
+    for place, (head, shade) in enumerate(zip(found.by_distance.tolist(), shades, strict=True)):
+        axes.plot(distances, head, color=shade, lw=1.5, zorder=3 - 0.1 * place)
+    axes.plot(distances, plain().by_distance[0], "--", color=COLOURS["grey"], lw=1.2, zorder=4)
     lowest, highest = float(found.by_distance.min()), float(found.by_distance.max())
     axes.set_ylim(min(0.0, 1.1 * lowest), 1.15 * max(highest, 2 / len(distances)))
     axes.set_xlabel("distance of the key")
     axes.set_title(f"{name}: mean weight")
 
 
-def _draw_lengths(axes: Axes, own: Sequence[float], other: Sequence[float]) -> None:
+def _draw_lengths(
+    axes: Axes, own: Sequence[float], other: Sequence[float], colour: str = COLOURS["blue"]
+) -> None:
     from matplotlib.ticker import LogLocator, NullLocator
 
     axes.axvline(TRAINED, color=COLOURS["grey"], lw=1, ls=":")
     axes.plot(LENGTHS, other, "--", color=COLOURS["grey"], lw=1.2)
-    axes.plot(LENGTHS, own, "o-", color=COLOURS["blue"], lw=1.5, markersize=3)
+    axes.plot(LENGTHS, own, "o-", color=colour, lw=1.5, markersize=3)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks([8, 64, 512], labels=["8", "64", "512"])
