@@ -192,3 +192,15 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     assert "Traceback" not in captured.err
     assert captured.out == ""
     assert sorted(tmp_path.rglob("*")) == before, "nothing is written"
+
+
+@pytest.mark.parametrize("batch", [1 << 45, 1 << 60])
+def test_what_no_memory_can_hold_gets_one_line(
+    batch: int, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    assert main([*TRAIN.split(), "--batch", str(batch), "--out", str(out)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1].startswith("lengthwise: too large for this machine: ")
+    assert len(lines) == 2, "how far it came, and why no further"
+    assert not out.exists()

@@ -168,3 +168,21 @@ def test_a_finished_run_is_never_overwritten_unasked(
     assert main(["train", "argmax-retrieval", *SMALL, str(run)]) == 2
     assert "--overwrite" in capsys.readouterr().err
     assert polars.read_parquet(run / "measures.parquet").equals(before)
+
+
+def test_what_cannot_be_trained_leaves_no_folder(tmp_path: Path) -> None:
+    model = tmp_path / "recurrent.py"
+    model.write_text("""
+from dataclasses import dataclass
+from lengthwise.models import Model, model
+from torch import nn
+
+@model("recurrent")
+@dataclass(frozen=True, kw_only=True)
+class Recurrent(Model):
+    def build(self, task, hyperparameters, max_train_length=None):
+        return nn.GRU(2, 2)
+""")
+    words = ["train", "set-complement", "--model", str(model), "--out", str(tmp_path / "run")]
+    assert main(words) == 2
+    assert list(tmp_path.iterdir()) == [model]

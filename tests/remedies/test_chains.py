@@ -219,3 +219,22 @@ def test_a_remedy_of_ones_own_reads_every_token_in_the_minimal_transformer(tmp_p
     model = MinimalTransformer(7, 2, remedies=(written(tmp_path, CENTRED),)).eval()
     assert not model._same_everywhere()
     assert MinimalTransformer(7, 2, remedies=("scalable", "layernorm"))._same_everywhere()
+
+
+def test_a_remedy_above_another_does_not_opt_into_its_fast_paths(tmp_path: Path) -> None:
+    """Scalable softmax may read equal keys once; a class above it that looks at places may not."""
+    file = tmp_path / "nearest.py"
+    file.write_text("""
+import torch
+from lengthwise.remedies import remedy
+from lengthwise.remedies.scalable import Scalable
+
+@remedy("nearest")
+class Nearest(Scalable):
+    def scores(self, scores, read):
+        return scores + torch.linspace(0, 1, scores.shape[-1])
+""")
+    model = MinimalTransformer(6, remedies=(str(file),))
+    tokens = torch.tensor([[1, 2, 3, 1]])
+    last = model(tokens)[:, -1]
+    assert not torch.allclose(last, model(tokens[:, [2, 1, 0, 3]])[:, -1]), "order matters"

@@ -213,6 +213,28 @@ def test_a_dropout_of_zero_is_none(models: int) -> None:
     assert fleet.forward(torch.ones(models, 1, 2)).shape == (models, 1, 2)
 
 
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_torchs_own_recurrence_is_refused_where_vmap_would_have_to_follow(
+    kind: type[nn.Module],
+) -> None:
+    with pytest.raises(InputError, match=rf"models\[0\]\.0 = {kind.__name__}: expected a loop"):
+        Fleet([nn.Sequential(kind(2, 2)) for _ in range(2)])
+    assert Fleet([nn.Sequential(kind(2, 2))]).size == 1
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_a_parameter_that_nothing_depends_on_is_named(models: int) -> None:
+    class Unused(Own):
+        def __init__(self) -> None:
+            super().__init__()
+            self.idle = nn.Linear(2, 2)
+
+    fleet = Fleet([Unused() for _ in range(models)])
+    outputs = fleet.forward(torch.zeros(models, 1, dtype=torch.int64))
+    with pytest.raises(InputError, match=r"parameter = 'idle\.weight': expected one that"):
+        fleet.gradient(outputs.sum((1, 2)))
+
+
 def test_other_errors_of_a_forward_pass_are_theirs() -> None:
     fleet = Fleet([nn.Linear(2, 2)])
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):

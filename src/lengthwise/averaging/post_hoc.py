@@ -74,8 +74,8 @@ def read_series(paths: Sequence[Path]) -> list[Checkpoint]:
 
 
 def average_checkpoints(
-    paths: Sequence[Path],
-    out: Path,
+    paths: Sequence[Path | str],
+    out: Path | str,
     *,
     ema_power: float = 0.5,
     bias_power: float | None = 0.2,
@@ -94,7 +94,8 @@ def average_checkpoints(
     Returns:
         The checkpoints in the order of their steps.
     """
-    series = read_series(paths)
+    out = Path(out)
+    series = read_series([Path(path) for path in paths])
     require(overwrite or not out.exists(), "out", str(out), "a file that does not exist yet")
     inputs = {entry.file.resolve() for each in series for entry in each.entries.values()}
     require(out.resolve() not in inputs, "out", str(out), "a file that is not a checkpoint")

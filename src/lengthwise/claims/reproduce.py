@@ -49,9 +49,9 @@ class Reproduction:
 def reproduce(
     claims: Sequence[Claim],
     scale: Scale,
-    out: Path,
-    command: Sequence[str],
-    report: Report,
+    out: Path | str,
+    command: Sequence[str] = (),
+    report: Report = lambda progress: None,
     model: str | None = None,
 ) -> Reproduction:
     """Run what the claims need and is not there yet under `out`, then judge them.
@@ -64,7 +64,7 @@ def reproduce(
         report: Called with progress.
         model: Which model to probe instead of the experiments' own, where they probe one.
     """
-    places = _places(claims, scale, out)
+    places = _places(claims, scale, Path(out))
     folders = {
         path: _folder(path, run, command)
         for experiment, place in places.items()
@@ -79,7 +79,7 @@ def reproduce(
 
 
 def reopen(
-    claims: Sequence[Claim], scale: Scale, out: Path, model: str | None = None
+    claims: Sequence[Claim], scale: Scale, out: Path | str, model: str | None = None
 ) -> Reproduction:
     """Judge claims on finished runs and searches under `out`; nothing is trained.
 
@@ -92,7 +92,7 @@ def reopen(
     verdicts: dict[str, Verdict] = {}
     sections = []
     folders: dict[Path, RunFolder] = {}
-    for experiment, place in _places(claims, scale, out).items():
+    for experiment, place in _places(claims, scale, Path(out)).items():
         plan = experiment.plan(scale)
         folders |= {place / label: _planned(place / label, run) for label, run in plan.items()}
         tables = {label: folders[place / label].table() for label in plan}

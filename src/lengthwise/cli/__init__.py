@@ -59,9 +59,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # a full disk, a folder without permission
         print(f"lengthwise: {error.strerror or error}: {error.filename or ''}", file=sys.stderr)
         return 2
+    except (RuntimeError, MemoryError, OverflowError) as error:
+        if not _too_large(error):
+            raise
+        print(f"lengthwise: too large for this machine: {error}".split("\n")[0], file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("lengthwise: stopped", file=sys.stderr)
         return 130
+
+
+def _too_large(error: Exception) -> bool:
+    """Whether more memory was asked for than there is, which torch has several words for."""
+    words = ("allocate memory", "out of memory", "size calculation overflowed")
+    return not isinstance(error, RuntimeError) or any(word in str(error) for word in words)
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import io
 import itertools
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
@@ -143,7 +144,12 @@ class Train:
         note = exhausted_note(folder.recipe)
         if note is not None:
             print(note)
-        return train(folder, self.checkpoint_seconds)
+        try:
+            return train(folder, self.checkpoint_seconds)
+        except Exception:
+            if folder.newest_step() == 0:  # it would only stand in the way of the next try
+                shutil.rmtree(folder.path)
+            raise
 
 
 def group(kind: Any, title: str, help: str = "") -> Any:

@@ -169,6 +169,12 @@ class Remedy(nn.Module):
     """Whether its initial weights come from a random stream of its own, so that the rest of the
     model starts out as it would without it."""
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        # True of the class above it, it may be wrong of one that overrides a hook.
+        if "by_multiset" not in vars(cls) and any(hook in vars(cls) for hook in HOOKS):
+            cls.by_multiset = False
+
     def __init__(self, shape: Shape) -> None:
         """Make it for a shape; further keywords of a subclass are its options."""
         super().__init__()

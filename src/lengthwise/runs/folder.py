@@ -61,7 +61,7 @@ class RunFolder:
     @classmethod
     def create(
         cls,
-        path: Path,
+        path: Path | str,
         recipe: Recipe,
         hyperparameters: Sequence[Hyperparameters],
         command: Sequence[str],
@@ -81,6 +81,7 @@ class RunFolder:
             InputError: The recipe cannot be kept or trained here, or the folder cannot be made;
                 nothing is written then.
         """
+        path = Path(path)
         require_device(recipe.device)
         require(len(hyperparameters) > 0, "hyperparameters", [], "at least one model")
         with torch.device("meta"):  # says what is wrong with a model's rates
@@ -110,8 +111,9 @@ class RunFolder:
         return folder
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    def open(cls, path: Path | str) -> Self:
         """Open a run folder to read it."""
+        path = Path(path)
         return opened(path, "run", FORMAT, lambda description: cls(path, description))
 
     def require_same_version(self) -> None:

@@ -25,7 +25,7 @@ EXPECTED = "a checkpoint of one model, written by save_model"
 
 
 def load_model(
-    path: Path,
+    path: Path | str,
     index: int = 0,
     *,
     ema_power: float | None = None,
@@ -39,6 +39,7 @@ def load_model(
         ema_power: Take the EMA of this power, which the run must have kept, not the last weights.
         bias_power: Take the BEMA of this power and `ema_power`.
     """
+    path = Path(path)
     if path.is_dir():
         folder = RunFolder.open(path)
         last = len(folder.hyperparameters) - 1
@@ -111,7 +112,7 @@ def trained_model(
 
 
 def save_model(
-    model: nn.Module, path: Path, recipe: Recipe | None = None, *, overwrite: bool = False
+    model: nn.Module, path: Path | str, recipe: Recipe | None = None, *, overwrite: bool = False
 ) -> None:
     """Write a model as one safetensors file, which `load_model` reads back.
 
@@ -124,6 +125,7 @@ def save_model(
     Raises:
         InputError: The file exists, or nothing says how to build the model again.
     """
+    path = Path(path)
     require(overwrite or not path.exists(), "path", str(path), "a file that does not exist yet")
     recipe = recipe or getattr(model, "recipe", None)
     if recipe is None:

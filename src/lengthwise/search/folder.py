@@ -58,8 +58,9 @@ class SearchFolder:
         require_objective(self.objective)
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    def open(cls, path: Path | str) -> Self:
         """Open a search folder to read it."""
+        path = Path(path)
         return opened(path, "search", FORMAT, lambda description: cls(path, description))
 
     @classmethod

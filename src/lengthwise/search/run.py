@@ -23,7 +23,7 @@ from lengthwise.search.work import Work
 def search(
     space: Space,
     trials: int,
-    out: Path,
+    out: Path | str,
     *,
     seed: int = 0,
     executor: Executor | None = None,
@@ -45,7 +45,7 @@ def search(
     work = Work(space, seed)
     # Says what is wrong with the space before anything is written.
     _require_measured(space.trial(seed, 0), space.objective)
-    folder = SearchFolder.create_or_open(out, space, seed, command)
+    folder = SearchFolder.create_or_open(Path(out), space, seed, command)
     with folder.locked():
         ranges = folder.ask(trials)
         recorded = folder.done()

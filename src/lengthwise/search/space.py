@@ -200,12 +200,13 @@ class _Sent:
         return load_files, (self.files,)
 
 
-def load_space(path: Path) -> Space:
+def load_space(path: Path | str) -> Space:
     """Run the Python file at `path` and take the `space` that it defines.
 
     Raises:
         InputError: It cannot be read, fails, or defines none.
     """
+    path = Path(path)
     return space_from_text(path.name, read_file(path))
 
 

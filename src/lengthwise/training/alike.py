@@ -30,6 +30,8 @@ def require_alike(models: Sequence[nn.Module]) -> None:
     tensors, code = _tensors(models[0]), _code(models[0])
     for index, model in enumerate(models):
         _require_no_dropout(model, index)
+        if len(models) > 1:
+            _require_no_recurrence(model, index)
         _require_trained(model, index)
         if model.training != models[0].training:
             raise InputError(f"models[{index}].training = {model.training}: expected one for all")
@@ -74,6 +76,15 @@ def _require_no_dropout(model: nn.Module, index: int) -> None:
             raise InputError(
                 f"{_place(index, name)} = {kind}{f'({rate})' if draws else ''}: expected no "
                 f"randomness of torch's own; {_INSTEAD}"
+            )
+
+
+def _require_no_recurrence(model: nn.Module, index: int) -> None:
+    for name, module in model.named_modules():
+        if isinstance(module, nn.RNNBase):
+            raise InputError(
+                f"{_place(index, name)} = {type(module).__name__}: expected a loop over its cell, "
+                "as vmap cannot follow torch's own, or one model at a time"
             )
 
 

@@ -118,8 +118,14 @@ class Fleet:
 
         It is the fleet's own tensor, which the next call overwrites, or adds to with `add`: a new
         one of the size of all weights would cost a tenth of a large model's step.
+
+        Raises:
+            InputError: The loss does not depend on a parameter, which could then not be trained.
         """
-        gradients = torch.autograd.grad(loss.sum(), list(self._leaves.values()))
+        leaves = list(self._leaves.values())
+        gradients = torch.autograd.grad(loss.sum(), leaves, allow_unused=True)
+        for name, found in zip(self._leaves, gradients, strict=True):
+            require(found is not None, "parameter", name, "one that the forward pass makes use of")
         (torch._foreach_add_ if add else torch._foreach_copy_)(self._gradients, gradients)
         return self._gradient
 
