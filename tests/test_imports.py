@@ -25,7 +25,7 @@ LAYERS = (
     {"search", "theory", "probing"},
     {"claims"},
     {"report"},
-    {"papers"},
+    {"papers", "checking"},
     {"cli"},
 )
 """A part imports those of its own set or of earlier ones."""
