@@ -39,8 +39,10 @@ def mistral(**changes):
     return made(transformers.MistralForCausalLM, config)
 
 
-def neox(**changes):
-    config = transformers.GPTNeoXConfig(**SHAPE, **changes)
+def neox():
+    """Half of each head is rotated."""
+    rotary = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
+    config = transformers.GPTNeoXConfig(**SHAPE, rope_parameters=rotary)
     return made(transformers.GPTNeoXForCausalLM, config)
 
 
@@ -51,8 +53,16 @@ def gpt2():
     return made(transformers.GPT2LMHeadModel, config)
 
 
-def mpt():
+def bloom():
     """ALiBi, and attention that does not go through the AttentionInterface."""
+    config = transformers.BloomConfig(
+        vocab_size=VOCABULARY, hidden_size=32, n_layer=2, n_head=4, seq_length=TRAINED
+    )
+    return made(transformers.BloomForCausalLM, config)
+
+
+def mpt():
+    """ALiBi that ends where its configuration says."""
     config = transformers.MptConfig(
         vocab_size=VOCABULARY, d_model=32, n_layers=2, n_heads=4, max_seq_len=TRAINED,
         expansion_ratio=2,
@@ -61,7 +71,7 @@ def mpt():
 
 
 ROTARY = {"llama": tiny_llama, "qwen": qwen, "mistral": mistral, "neox": neox}
-ALL = ROTARY | {"gpt2": gpt2, "mpt": mpt}
+ALL = ROTARY | {"gpt2": gpt2, "bloom": bloom}
 
 
 class KnownConfig(transformers.PreTrainedConfig):

@@ -104,9 +104,9 @@ class Inputs:
         )
         body = ordinary[drawn]
         body[:, : len(start)] = start
-        orders = torch.stack(
-            [torch.randperm(blocks, generator=generator) for _ in range(sequences)]
-        )
+        orders = torch.empty(sequences, blocks, dtype=torch.long)
+        for order in orders:
+            order.copy_(torch.randperm(blocks, generator=generator))
         first = body[:, front:].unflatten(1, (blocks, block))
         second = first.gather(1, orders.unsqueeze(-1).expand(-1, -1, block)).flatten(1)
         inside = torch.arange(blocks * block)

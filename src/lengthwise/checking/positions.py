@@ -21,11 +21,8 @@ class Positions:
     kind: Kind
     claimed: int | None
     """The length that the configuration claims, which stands for the trained length here."""
-
-    @property
-    def limit(self) -> int | None:
-        """The longest input that there is a position for; None if any length can be put in."""
-        return self.claimed if self.kind == "learned" else None
+    limit: int | None = None
+    """The longest input that there is a position for; None if any length can be put in."""
 
     @classmethod
     def of(cls, model: "PreTrainedModel") -> "Positions":
@@ -34,10 +31,12 @@ class Positions:
         claimed = positions_of(model) or getattr(config, "max_seq_len", None)
         if rotary_modules(model):
             return cls("rotary", claimed)
-        if getattr(config, "alibi", False) or config.model_type in ("bloom", "mpt"):
+        if config.model_type == "mpt":  # makes its biases for the claimed length, and no longer
+            return cls("alibi", claimed, claimed)
+        if getattr(config, "alibi", False) or config.model_type == "bloom":
             return cls("alibi", claimed)
         if claimed is not None and _has_table(model, claimed):
-            return cls("learned", claimed)
+            return cls("learned", claimed, claimed)
         return cls("none", claimed)
 
 

@@ -288,7 +288,8 @@ def _require_lengths(
     require(bool(shown) and ascending, "lengths", shown, "numbers of tokens in ascending order")
     require(shown[0] >= SHORTEST, "lengths", shown[0], f"at least {SHORTEST} tokens")
     if positions.limit is not None:
-        expected = f"at most {positions.limit}, the learned positions of {type(model).__name__}"
+        name = type(model).__name__
+        expected = f"at most {positions.limit}, the {positions.kind} positions that {name} has"
         require(shown[-1] <= positions.limit, "lengths", shown[-1], expected)
 
 
