@@ -203,9 +203,10 @@ def _needles(check: "Check") -> Figure:
     image = axes.imshow(grid, cmap="viridis", aspect="auto", vmax=0)
     middle = (float(grid.min()) + 0.0) / 2
     for row, column in np.ndindex(*grid.shape):
+        likely = round(float(grid[row, column]), 1) + 0.0  # never -0.0
         axes.text(
-            column, row, f"{grid[row, column]:.1f}\n({found[row, column]:.2g})", ha="center",
-            va="center", fontsize=7.5, color="black" if grid[row, column] > middle else "white",
+            column, row, f"{likely:.1f}\n({found[row, column]:.2g})", ha="center", va="center",
+            fontsize=7.5, color="black" if grid[row, column] > middle else "white",
         )  # fmt: skip
     axes.set_xticks(range(len(asked)), labels=[str(n) for n in asked])
     axes.set_yticks(range(len(DEPTHS)), labels=[f"{depth:g}" for depth in DEPTHS])

@@ -40,8 +40,11 @@ class Positions:
         return cls("none", claimed)
 
 
-def rotary_modules(model: nn.Module) -> dict[str, nn.Module]:
-    """By path, the modules that make rotations."""
+def rotary_modules(model: "PreTrainedModel") -> dict[str, nn.Module]:
+    """By path, the modules that make rotations; none if no layer uses them."""
+    used = getattr(model.config, "no_rope_layers", None)  # despite its name, 1 where they are used
+    if used is not None and not any(used):
+        return {}
     return {
         path: module
         for path, module in model.named_modules()
