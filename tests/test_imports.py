@@ -25,7 +25,7 @@ LAYERS = (
     {"search", "theory", "probing"},
     {"claims"},
     {"report"},
-    {"papers"},
+    {"papers", "checking"},
     {"testing"},
     {"cli"},
 )

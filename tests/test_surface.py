@@ -9,13 +9,13 @@ import pytest
 import lengthwise
 
 SUBPACKAGES = {
-    "averaging", "claims", "measures", "models", "othello", "papers", "probing", "remedies",
-    "report", "runs", "search", "tasks", "testing", "theory", "training",
+    "averaging", "checking", "claims", "measures", "models", "othello", "papers", "probing",
+    "remedies", "report", "runs", "search", "tasks", "testing", "theory", "training",
 }  # fmt: skip
 NAMES = {
     "BEMA", "EMA", "Fleet", "Hyperparameters", "Model", "Recipe", "Remedy", "Space", "Task",
-    "Trainer", "build_fleet", "certify", "load_model", "measure", "model", "probe", "recipe_for",
-    "remedy", "reproduce", "save_model", "task",
+    "Trainer", "build_fleet", "certify", "check", "load_model", "measure", "model", "probe",
+    "recipe_for", "remedy", "reproduce", "save_model", "task",
 }  # fmt: skip
 
 
@@ -77,6 +77,7 @@ WITHOUT_TORCH = {
     "search set-complement --help": "--trials",
     "search run --help": "--trials",
     "probe --help": "Example: lengthwise probe",
+    "check --help": "Example: lengthwise check",
     "average --help": "Example: lengthwise average",
     "certify --help": "Example: lengthwise certify",
     "othello --help": "othello generate",

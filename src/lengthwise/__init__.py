@@ -2,7 +2,7 @@
 
 The names below are what most people need; everything else is in the subpackages, which Tab finds:
 `tasks`, `models`, `remedies`, `training`, `measures`, `runs`, `search`, `averaging`, `theory`,
-`probing`, `claims`, `papers`, `report`, `othello`, `testing`.
+`probing`, `checking`, `claims`, `papers`, `report`, `othello`, `testing`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from lengthwise._version import __version__
 
 if TYPE_CHECKING:
     from lengthwise.averaging import BEMA, EMA
+    from lengthwise.checking import check
     from lengthwise.claims import reproduce
     from lengthwise.measures import measure
     from lengthwise.models import Model, model
@@ -35,6 +36,7 @@ _HOMES = {
     "Trainer": "training",
     "build_fleet": "training",
     "certify": "theory",
+    "check": "checking",
     "load_model": "runs",
     "measure": "measures",
     "model": "models",
@@ -46,8 +48,8 @@ _HOMES = {
     "task": "tasks",
 }
 _SUBPACKAGES = (
-    "averaging", "claims", "measures", "models", "othello", "papers", "probing", "remedies",
-    "report", "runs", "search", "tasks", "testing", "theory", "training",
+    "averaging", "checking", "claims", "measures", "models", "othello", "papers", "probing",
+    "remedies", "report", "runs", "search", "tasks", "testing", "theory", "training",
 )  # fmt: skip
 
 __all__ = [
@@ -64,6 +66,7 @@ __all__ = [
     "__version__",
     "build_fleet",
     "certify",
+    "check",
     "load_model",
     "measure",
     "model",

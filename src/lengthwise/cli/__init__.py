@@ -32,6 +32,7 @@ COMMANDS = {
     "remedies": ("remedies", "Remedies", "List remedies, explain and draw one, or check your own"),
     "certify": ("certify", "Certify", "The exact worst case of a trained model at every length"),
     "probe": ("probe", "Probe", "What attention does in a Hugging Face model as inputs grow"),
+    "check": ("check", "Check", "At which length a Hugging Face model breaks, why, what mends it"),
     "average": ("average", "Average", "Average a series of checkpoints (EMA, BEMA)"),
     "othello generate": ("othello", "Generate", "Write random Othello games to a folder"),
     "othello show": (

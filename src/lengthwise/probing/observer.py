@@ -19,8 +19,8 @@ from lengthwise.probing.weights import Scoring, measure_weights
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-Queries = Literal["last", "all"] | int
-"""The last position, all positions, or so many positions at even distances up to the last."""
+Queries = Literal["last", "all"] | int | tuple[int, ...]
+"""The last position, all positions, so many at even distances up to the last, or these ones."""
 
 IMPLEMENTATION = "lengthwise_sdpa"
 """The name contains `sdpa`, so transformers checks that the model supports it."""
@@ -143,8 +143,10 @@ def observing(
         top: How many of the largest weights make up `top_mass`.
         stop_early: Whether a forward pass ends, by raising `Enough`, after the last of `layers`.
     """
-    require(queries in ("last", "all") or (isinstance(queries, int) and queries >= 1),
-            "queries", queries, "'last', 'all' or a number of positions")  # fmt: skip
+    some = isinstance(queries, int) and queries >= 1
+    chosen = isinstance(queries, tuple) and len(queries) > 0 and min(queries) >= 0
+    require(queries in ("last", "all") or some or chosen,
+            "queries", queries, "'last', 'all', a number of positions, or positions")  # fmt: skip
     observer = Observer(queries, layers, top, stop_early)
     with ExitStack() as stack:
         stack.enter_context(attention_of(model, IMPLEMENTATION))
@@ -248,6 +250,8 @@ def _watched(attention: Callable[..., tuple[Tensor, None]]) -> Callable[..., tup
 def _positions(queries: Queries, length: int) -> Tensor:
     if queries == "last":
         return torch.tensor([length - 1])
+    if isinstance(queries, tuple):
+        return torch.tensor(queries)
     count = length if queries == "all" else min(int(queries), length)
     return (torch.arange(1, count + 1) * length) // count - 1
 

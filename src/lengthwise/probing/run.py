@@ -117,10 +117,10 @@ def probe(
         source.require_length(length, sequences)
     settings = Settings(
         model=name or model.config.name_or_path or type(model).__name__,
-        weights=_fingerprint(model.parameters()),
+        weights=fingerprint(model.parameters()),
         positions=positions,
         input=input,
-        text=None if tokens is None else _fingerprint([tokens]),
+        text=None if tokens is None else fingerprint([tokens]),
         query=query,
         queries=queries,
         layers=None if layers is None else tuple(layers),
@@ -130,7 +130,7 @@ def probe(
         seed=seed,
     )
     altered = without_rotary_positions(model) if positions == "off" else nullcontext()
-    with torch.inference_mode(), _evaluating(model), altered:
+    with torch.inference_mode(), evaluating(model), altered:
         difference = _check(model, source, settings, lengths)
         kept = None if out is None else KeptLengths(out, settings)
         summaries = _measure(model, source, settings, lengths, kept, report)
@@ -228,7 +228,7 @@ def _require_lengths(model: "PreTrainedModel", lengths: Sequence[int]) -> None:
 
 
 @contextmanager
-def _evaluating(model: torch.nn.Module) -> Iterator[None]:
+def evaluating(model: torch.nn.Module) -> Iterator[None]:
     """Without dropout; the mode the model was in comes back."""
     training = model.training
     model.eval()
@@ -238,6 +238,7 @@ def _evaluating(model: torch.nn.Module) -> Iterator[None]:
         model.train(training)
 
 
-def _fingerprint(tensors: Iterable[Tensor]) -> str:
+def fingerprint(tensors: Iterable[Tensor]) -> str:
+    """A short name of the values of tensors, to tell them from others."""
     sums = [float(tensor.detach().sum(dtype=torch.float64)) for tensor in tensors]
     return hashlib.sha256(struct.pack(f"{len(sums)}d", *sums)).hexdigest()[:16]
