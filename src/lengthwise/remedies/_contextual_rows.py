@@ -8,14 +8,13 @@ dozen keys however long the row, where the same in tensors takes fifteen passes 
 import math
 from typing import Any
 
-import numba
 import numpy
 from numpy.typing import NDArray
 
-rows = numba.njit(nogil=True, cache=True)
+from lengthwise.compiled import compiled
 
 
-@rows
+@compiled
 def add_positions(
     scores: NDArray[Any], whole: NDArray[Any], hidden: NDArray[Any], added: NDArray[Any]
 ) -> None:
@@ -44,7 +43,7 @@ def add_positions(
             added[row, further] = scores[row, further] + rest
 
 
-@rows
+@compiled
 def pull_back(
     gradient: NDArray[Any],
     scores: NDArray[Any],
