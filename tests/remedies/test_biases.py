@@ -14,6 +14,7 @@ from lengthwise.models import GPT, Attention
 from lengthwise.models.gpt import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys, Remedy, Shape
+from lengthwise.remedies.cope import Positioned, positioned
 from lengthwise.tasks import Tokens
 from lengthwise.testing._shared import shaken
 from lengthwise.testing.remedy import calls
@@ -135,6 +136,24 @@ def test_cope_is_that_of_x_transformers() -> None:
         theirs.zero_grad()
         expected.tril().square().sum().backward()
         torch.testing.assert_close(cope.vectors.grad, theirs.pos_emb.grad)
+
+
+@given(st.integers(0, 1000), st.integers(2, 7), st.booleans())
+def test_compiled_rows_of_cope_are_what_tensors_give(seed: int, count: int, shared: bool) -> None:
+    torch.manual_seed(seed)
+    scores = (3 * torch.randn(2, 3, 4, 9).double()).requires_grad_()
+    whole = torch.randn(2, 3, 4, count).double().requires_grad_()
+    hidden = torch.rand((4, 9) if shared else (2, 1, 4, 9)) < 0.3
+    found, expected = (
+        Positioned.apply(scores, whole, hidden, None),
+        positioned(scores, whole, hidden),
+    )
+    torch.testing.assert_close(found, expected)
+    gradient = torch.randn_like(found)
+    ours, theirs = (
+        torch.autograd.grad(one, (scores, whole), gradient) for one in (found, expected)
+    )
+    torch.testing.assert_close(ours, theirs)
 
 
 def test_cope_counts_gates_and_shares_its_last_position() -> None:
