@@ -34,8 +34,8 @@ twice that length (or the longest there is). *Chance* guesses among all classes 
 is the best predictor that knows the length of the input and the place of the answer, and nothing of
 what stands in it. Both follow from the exact targets: over all inputs where these are few, else
 over up to 8192 that are drawn with a fixed seed, so that a share is known to about 0.01; the
-predictor is chosen on one half of them and scored on the other. `lengthwise show` puts both beside every
-measure of a run.
+predictor is chosen on one half of them and scored on the other.
+`lengthwise show` puts both beside every measure of a run.
 
 - `tvd`: total variation distance from the target. The length-only one is exact where answers have
   one right class, and a bound from above elsewhere.
