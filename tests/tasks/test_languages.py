@@ -133,7 +133,7 @@ def test_what_is_legal_is_what_some_word_has_there(
     beginnings = {word[:length] for word in words for length in range(len(word) + 1)}
     for length in range(longest + 1):
         prefixes = ["".join(one) for one in itertools.product(alphabet, repeat=length)]
-        numbers = [[task.end + 1, *map(alphabet.index, one)] for one in prefixes]
+        numbers = [[task.word_end + 1, *map(alphabet.index, one)] for one in prefixes]
         found = task.targets(torch.tensor(numbers))[:, -1]
         legal = [
             [prefix + one in beginnings for one in alphabet]
@@ -148,7 +148,7 @@ def test_what_is_legal_is_what_some_word_has_there(
 def test_a_boolean_expression_can_always_be_filled_up_with_zeros() -> None:
     task = TASKS.get("bool-3")()
     for prefix in map("".join, itertools.product(task.alphabet, repeat=4)):
-        number = torch.tensor([[task.end + 1, *map(task.alphabet.index, prefix)]])
+        number = torch.tensor([[task.word_end + 1, *map(task.alphabet.index, prefix)]])
         alive = any(expression(prefix + "0" * more) for more in range(10))
         ended = expression(prefix)
         assert (task.targets(number)[0, -1, :-1] > 0).all() == (alive and not ended)
@@ -215,11 +215,11 @@ def test_behind_the_end_nothing_is_asked() -> None:
     expected[2, 2] = 1
     assert torch.equal(task.targets(word)[0], expected)
     drawn = task.draw(torch.tensor(3), 60, 500)
-    ended = (drawn.inputs == task.end).any(-1)
+    ended = (drawn.inputs == task.word_end).any(-1)
     assert ended.any()
-    assert ((drawn.inputs == task.end) == (drawn.labels == IGNORE_INDEX)).all()
-    first = (drawn.inputs == task.end).long().argmax(-1)[ended] - 1
-    assert (drawn.labels[ended].gather(1, first.unsqueeze(1)) == task.end).all()
+    assert ((drawn.inputs == task.word_end) == (drawn.labels == IGNORE_INDEX)).all()
+    first = (drawn.inputs == task.word_end).long().argmax(-1)[ended] - 1
+    assert (drawn.labels[ended].gather(1, first.unsqueeze(1)) == task.word_end).all()
 
 
 def test_tomita_3_lives_behind_odd_ones_and_odd_zeros() -> None:

@@ -77,8 +77,11 @@ class Language(TokenTask):
         return len(self.alphabet) + 1
 
     @property
-    def end(self) -> int:
-        """The class that says that the word may end here; as a token, the padding behind it."""
+    def word_end(self) -> int:
+        """The class that says that the word may end here; as a token, the padding behind it.
+
+        It is not `end`: an answer is one symbol, and does not end by itself.
+        """
         return len(self.alphabet)
 
     @property
@@ -136,7 +139,7 @@ class Language(TokenTask):
         if self.lasting and self.machine().one_way:
             return None
         tables = _tables(self)
-        words = numpy.full((1, 1), self.end + 1)
+        words = numpy.full((1, 1), self.word_end + 1)
         # One over the probability. Exact as a float: of so few words, one has a small number here,
         # and all must have the same.
         rarity = numpy.ones(1)
@@ -148,7 +151,7 @@ class Language(TokenTask):
                 return None
             row = numpy.repeat(numpy.arange(len(words)), count)
             number = numpy.arange(len(row)) - numpy.repeat(numpy.cumsum(count) - count, count)
-            symbol = numpy.where(over[row], self.end, tables.order[configuration[row], number])
+            symbol = numpy.where(over[row], self.word_end, tables.order[configuration[row], number])
             words = numpy.column_stack([words[row], symbol])
             rarity = (rarity * count)[row]
         if len(words) > limit or (rarity != rarity[0]).any():

@@ -155,8 +155,10 @@ class _Binary(ParallelTask):
         """A number, the sign and a number."""
         first = 1 + below(bits(at(example, 0), 1), length - 2)
         place = torch.arange(length, device=example.device)
-        left = draw_positive(at(example, 1), length, first.squeeze(-1))
-        right = draw_positive(at(example, 2), length, length - 1 - first.squeeze(-1))
+        # Both at once: what takes time is the number of operations.
+        sizes = torch.cat([first, length - 1 - first]).squeeze(-1)
+        streams = torch.cat([at(example, 1), at(example, 2)])
+        left, right = draw_positive(streams, length, sizes).chunk(2)
         behind = right.gather(-1, (place - first - 1).clamp(min=0))
         return torch.where(place < first, left, torch.where(place == first, 2, behind))
 
