@@ -2,13 +2,16 @@
 
 import itertools
 
+import numpy
 import pytest
 import torch
+from scipy import stats
 from small_tasks import OnesFirst, PlacesParity, RunningMean
 from torch import Tensor
 
 from lengthwise.measures import Baseline, baselines
 from lengthwise.measures.baselines import baseline_of
+from lengthwise.registry import TASKS
 from lengthwise.tasks import AnswerTask, ArgmaxRetrieval, SetComplement, Task
 
 
@@ -81,6 +84,25 @@ def test_numbers_are_guessed_by_their_mean() -> None:
         got = found(RunningMean(), length)
         assert got["excess_mse"].length_only == pytest.approx(2 / length, rel=0.1)
         assert got["mse"].length_only - got["excess_mse"].length_only == pytest.approx(1 / 12)
+
+
+def test_bucket_sort_needs_no_reading() -> None:
+    """0.774 at 41 symbols, 0.935 at 500 and 0.897 on the mean (arXiv 2207.02098 reports 0.919)."""
+    task = TASKS.get("bucket-sort")()
+    lengths = [41, 60, 100, 150, 200, 300, 400, 500]
+    got = {one.length: one for one in baselines(task, lengths) if one.measure == "accuracy"}
+    for length, one in got.items():
+        place = numpy.arange(length)[:, None]
+        # The symbol at a place is at most c if more symbols than the place are.
+        at_most = stats.binom.sf(place, length, numpy.arange(6) / 5)
+        best = (at_most[:, 1:] - at_most[:, :-1]).max(1).mean()
+        assert one.length_only == pytest.approx(best, abs=0.005)
+        assert one.chance == pytest.approx(0.2)
+    values = [got[length].length_only for length in lengths]
+    mean = float(numpy.trapezoid(values, lengths)) / (lengths[-1] - lengths[0])
+    assert values[0] == pytest.approx(0.774, abs=0.015)
+    assert values[-1] == pytest.approx(0.935, abs=0.015)
+    assert mean == pytest.approx(0.897, abs=0.015)
 
 
 def test_a_task_may_know_its_rates() -> None:

@@ -4,10 +4,13 @@ import inspect
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, make_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lengthwise.errors import InputError, require, require_name
 from lengthwise.registry import TASKS
+
+if TYPE_CHECKING:
+    from lengthwise.tasks import Task
 
 TEXT_WIDTH = 100
 
@@ -84,6 +87,11 @@ class Show:
         return _explain(given.the_task, self.length, self.examples, self.seed)
 
 
+def shown_length(task: "Task") -> int:
+    """The length of a task's examples unless told otherwise."""
+    return min(max(SHOWN_LENGTH, task.lengths[0]), task.lengths[-1])
+
+
 def _list() -> None:
     from lengthwise.cli.families import FAMILIES, by_family
 
@@ -107,7 +115,7 @@ def _explain(task: Any, length: int | None, examples: int, seed: int) -> int:
 
     lengths = task.lengths
     if length is None:
-        length = min(max(SHOWN_LENGTH, lengths[0]), lengths[-1])
+        length = shown_length(task)
     require(length in lengths, "length", length, f"one of {lengths[0]}..{lengths[-1]}")
     source = source_of(task)
     known = task.name in TASKS.listed()

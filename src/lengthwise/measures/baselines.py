@@ -17,8 +17,9 @@ from lengthwise.measures.by_length import require_lengths
 from lengthwise.randomness import address
 from lengthwise.tasks import Task, TokenTask
 
-INPUTS = 2048
-"""Inputs that a baseline is computed over, unless all can be enumerated. Ours."""
+INPUTS, FEWER = 8192, 2048
+"""Inputs that a baseline is computed over, unless all can be enumerated; fewer where they are no
+tokens, as targets of series take long. A share of inputs is then known to about 0.01. Ours."""
 
 ELEMENTS = 1 << 22
 """Numbers of inputs and targets that are held at once: of long inputs there are fewer."""
@@ -54,7 +55,7 @@ def baselines(
     task: Task,
     lengths: Sequence[int] | None = None,
     *,
-    inputs: int = INPUTS,
+    inputs: int | None = None,
     seed: int = 0,
 ) -> Iterator[Baseline]:
     """The baselines of every measure of a task at some lengths.
@@ -76,13 +77,16 @@ def baselines(
     Args:
         task: Whose targets are asked for.
         lengths: At which lengths (default: all that the task has).
-        inputs: How many inputs are drawn per length; fewer where they are long.
+        inputs: How many inputs are drawn per length (default: 8192, or 2048 where they are no
+            tokens); fewer where they are long.
         seed: Seed of the inputs that are drawn.
 
     Raises:
         InputError: A length is none of the task's, or there are too many to take all.
     """
     lengths = require_lengths(task, lengths)
+    if inputs is None:
+        inputs = INPUTS if isinstance(task, TokenTask) else FEWER
     shared: tuple[Scores, int] | None = None
     for length in lengths:
         rates = task.answer_rates(length)
@@ -195,7 +199,7 @@ class _Predictor:
     def _of_legal(self, legal: Tensor, asked: Tensor) -> Scores:
         """How it does by the measures that ask what is right."""
         classes = self._task.classes
-        share = legal.sum(-1) / classes
+        share = legal.sum(-1).to(torch.float64) / classes
         right = self._right(legal, self._often.argmax(-1))
         found: Scores = {"accuracy": (self._over(share, asked), self._over(right, asked))}
         for name in ("illegal_mass", "argmax_illegal"):
@@ -206,7 +210,7 @@ class _Predictor:
             other = torch.arange(classes) != end
             legal = legal & other
             scored = legal.any(-1)
-            share = legal.sum(-1) / (classes - 1)
+            share = legal.sum(-1).to(torch.float64) / (classes - 1)
             found["exact_match_length_given"] = (
                 self._match(share, scored, asked), self._best(legal, scored, asked, other),
             )  # fmt: skip

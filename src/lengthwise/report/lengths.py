@@ -69,7 +69,7 @@ def _draw_baseline(axes: Axes, baseline: Sequence[Baseline]) -> None:
     if not baseline:
         return
     xs = [one.length for one in baseline]
-    style: dict[str, Any] = {"color": COLOURS["grey"], "lw": 1.0, "zorder": 1.5}
+    style: dict[str, Any] = {"color": COLOURS["grey"], "lw": 1.0, "zorder": 2.2}
     axes.plot(xs, [one.chance for one in baseline], ":", label="chance", **style)
     if any(abs(one.chance - one.length_only) > VISIBLE * one.chance for one in baseline):
         axes.plot(xs, [one.length_only for one in baseline], "--", label="length only", **style)
