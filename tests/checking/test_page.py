@@ -2,6 +2,9 @@
 
 import json
 import re
+import subprocess
+import sys
+import time
 
 import polars
 import pytest
@@ -117,3 +120,20 @@ def test_the_numbers_of_a_table_are_those_of_the_passes(tmp_path):
     assert places["value"].to_list() == pytest.approx([float(part.mean()) for part in parts])
     found.save(tmp_path)
     assert polars.read_csv(tmp_path / "behaviour.csv").height == found.frame.height
+
+
+@pytest.mark.slow
+def test_a_killed_command_loses_no_length(arguments, tmp_path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "lengthwise", *arguments, "--out", str(out)]
+    killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    first = out / "lengths/plain/0000032.safetensors"
+    while not first.exists():
+        assert killed.poll() is None
+        time.sleep(0.01)
+    killed.kill()
+    killed.wait()
+    kept = {path: path.stat().st_mtime_ns for path in out.rglob("*.safetensors")}
+    assert subprocess.run(command, check=False).returncode == 0
+    assert (out / "index.html").exists()
+    assert all(path.stat().st_mtime_ns == written for path, written in kept.items())

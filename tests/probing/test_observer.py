@@ -47,7 +47,7 @@ def inputs_of(padding):
 
 
 @pytest.mark.parametrize("padding", [None, "left", "right"])
-@pytest.mark.parametrize("queries", ["last", 4, "all"])
+@pytest.mark.parametrize("queries", ["last", 4, "all", (3, 17)])
 @pytest.mark.parametrize("family", FAMILIES)
 @torch.no_grad()
 def test_equal_to_eager_attention(family, queries, padding):
@@ -58,7 +58,7 @@ def test_equal_to_eager_attention(family, queries, padding):
         observed = observer.observations
     attentions, heads, projected = eager(model, projection, inputs)
     assert list(observed) == list(range(len(attentions)))
-    positions = {"last": [19], 4: [4, 9, 14, 19], "all": list(range(20))}[queries]
+    positions = {"last": [19], 4: [4, 9, 14, 19], "all": list(range(20)), (3, 17): [3, 17]}[queries]
     for layer, observation in observed.items():
         for row in range(BATCH):
             # A causal query that is itself padding on the left sees nothing: it does not count.

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 TARGETS = 128
 """On so many tokens at the end of a document the loss is taken. Ours."""
 
-SAMPLED = 256
-"""At so many positions, at even distances, the loss by position is taken. Ours."""
+SAMPLED, FEWEST, MOST = 8, 64, 2048
+"""One in so many positions is scored where all would do, at least and at most so many: the head
+costs about as much as several layers. Ours."""
 
 BLOCK = 32
 """Tokens of a block that is copied out of order; fewer in short sequences. Ours."""
@@ -80,7 +81,7 @@ class Inputs:
         ids = torch.stack([self.document(number, length) for number in range(self.documents)])
         targets = torch.arange(length - self.targets, length)
         first = len(self.vocabulary.start) + 1
-        return ids, targets, _evenly(torch.arange(first, length), SAMPLED)
+        return ids, targets, _sampled(torch.arange(first, length), length)
 
     def copying(self, length: int, sequences: int, shuffled: bool = False) -> Copying:
         """Sequences to copy. What does not go into two halves of whole blocks stands in front.
@@ -110,18 +111,19 @@ class Inputs:
         first = body[:, front:].unflatten(1, (blocks, block))
         second = first.gather(1, orders.unsqueeze(-1).expand(-1, -1, block)).flatten(1)
         inside = torch.arange(blocks * block)
-        scored = _evenly(inside[inside % block >= max(1, min(block // 4, CUE))], SAMPLED)
+        scored = _sampled(inside[inside % block >= max(1, min(block // 4, CUE))], length)
         source = orders[:, scored // block] * block + scored % block
         return Copying(
             torch.cat((body, second), 1),
             front + blocks * block + scored,
             scored + blocks * block - source,
-            front + _evenly(inside[1:], TARGETS),
+            front + _sampled(inside[1:], 0),
         )
 
 
-def _evenly(values: Tensor, count: int) -> Tensor:
-    """At most `count` of the values, at even distances, the last one among them."""
+def _sampled(values: Tensor, length: int) -> Tensor:
+    """Some of the values, at even distances, the last one among them; how many, length says."""
+    count = min(max(length // SAMPLED, FEWEST), MOST)
     if len(values) <= count:
         return values
     return values[torch.arange(1, count + 1) * len(values) // count - 1]

@@ -88,7 +88,7 @@ def remedy(check: "Check") -> str:
     if best is None:
         if broken is None:
             return "Nothing is broken at these lengths, and no what-if lowers the loss for sure."
-        return "Nothing that was tried here helps for sure where it breaks."
+        return f"Nothing that was tried here lowers the loss at {judged_at(check)} tokens for sure."
     name, length = best
     gain = check.loss_against_plain(name, length)
     short = check.lengths[0]
@@ -112,15 +112,19 @@ def remedy(check: "Check") -> str:
     )
 
 
+def judged_at(check: "Check") -> int:
+    """The longest length at which every what-if was tried that was tried beyond the shortest."""
+    tried = [set(found) for found in check.changed.values() if len(found) > 1]
+    return max(set.intersection(*tried)) if tried else check.lengths[0]
+
+
 def best_remedy(check: "Check") -> tuple[str, int] | None:
-    """The what-if that lowers the loss most, for sure, where the model broke or at its longest.
+    """The what-if that lowers the loss most, for sure.
 
     Returns:
         Its name and the length where it was judged; None if there is none.
     """
-    broken = first_break(check)
-    length = int(check.lengths[-1] if broken is None else max(broken.length, check.lengths[-1]))
-    gains = {}
+    length, gains = judged_at(check), {}
     for name, found in check.changed.items():
         if length in found:
             gain = check.loss_against_plain(name, length)

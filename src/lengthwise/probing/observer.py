@@ -145,8 +145,8 @@ def observing(
     """
     some = isinstance(queries, int) and queries >= 1
     chosen = isinstance(queries, tuple) and len(queries) > 0 and min(queries) >= 0
-    require(queries in ("last", "all") or some or chosen,
-            "queries", queries, "'last', 'all', a number of positions, or positions")  # fmt: skip
+    expected = "'last', 'all' or a number of positions, or a tuple of them"
+    require(queries in ("last", "all") or some or chosen, "queries", queries, expected)
     observer = Observer(queries, layers, top, stop_early)
     with ExitStack() as stack:
         stack.enter_context(attention_of(model, IMPLEMENTATION))
