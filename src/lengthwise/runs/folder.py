@@ -87,6 +87,7 @@ class RunFolder:
         with torch.device("meta"):  # says what is wrong with a model's rates
             for one in {dataclasses.replace(one, seed=0, trial=0) for one in hyperparameters}:
                 recipe.build(one)
+        recipe.require_used(hyperparameters)
         description = {
             "format": FORMAT,
             "version": code_version(),
@@ -119,7 +120,7 @@ class RunFolder:
     def require_same_version(self) -> None:
         """Raise unless the code that runs now is the version that started the run."""
         started, now = self.version.get("lengthwise"), code_version()["lengthwise"]
-        expected = f"{now}, the version installed: training would not go on bit for bit"
+        expected = f"{now}, the version installed: training would not continue bit for bit"
         require(started == now, f"version of {self.path}", started, expected)
 
     def locked(self) -> AbstractContextManager[None]:
@@ -163,7 +164,7 @@ class RunFolder:
             return load_file(newest)
         except (SafetensorError, OSError) as error:
             raise InputError(
-                f"{newest} is damaged ({error}): remove it, and the run goes on from the "
+                f"{newest} is damaged ({error}): remove it, and the run resumes from the "
                 "checkpoint before it"
             ) from error
 
@@ -193,7 +194,7 @@ class RunFolder:
 def _clear(
     path: Path, lock: Callable[[], AbstractContextManager[None]], *, overwrite: bool
 ) -> None:
-    """Remove the run at `path`, if there is one, it may be and nobody uses it."""
+    """Remove the run at `path`, if there is one, it may be replaced and is not in use."""
     try:
         taken = path.exists() and any(entry.name != "lock" for entry in path.iterdir())
     except (OSError, ValueError) as error:
