@@ -33,6 +33,7 @@ from lengthwise.runs.description import (
     recipe_to_json,
 )
 from lengthwise.runs.recipe import Recipe
+from lengthwise.runs.table import require_table
 from lengthwise.runs.version import code_version
 from lengthwise.training import Hyperparameters
 from lengthwise.training.devices import require_device
@@ -178,8 +179,10 @@ class RunFolder:
         """The table of measures of a finished run, with the models' hyper-parameters."""
         require(self.finished, "run", str(self.path), "a finished run ('lengthwise resume' it)")
         try:
-            return polars.read_parquet(self._table)
-        except (polars.exceptions.PolarsError, OSError) as error:
+            table = polars.read_parquet(self._table)
+            require_table(table)
+            return table
+        except (polars.exceptions.PolarsError, OSError, InputError) as error:
             reason = str(error).splitlines()[0]
             raise InputError(
                 f"{self._table} is damaged ({reason}): remove it, and 'lengthwise resume "
