@@ -1,5 +1,6 @@
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 
 import hypothesis
@@ -24,12 +25,10 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get("LENGTHWISE_HYPOTHESIS", "project"))
 
 
-@pytest.fixture(autouse=True, scope="session")
-def what_tests_trust_is_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Files that tests run leave no trace in the home of whoever runs the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        yield
+_STATE = tempfile.TemporaryDirectory(prefix="lengthwise-state-")
+# Files that tests run leave no trace in the home of whoever runs the tests. Some are run already
+# while tests are collected, which is before any fixture.
+os.environ["XDG_STATE_HOME"] = _STATE.name
 
 
 @pytest.fixture(autouse=True)

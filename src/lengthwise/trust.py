@@ -19,9 +19,10 @@ _VARIABLE = "LENGTHWISE_TRUSTED"
 def trust(text: str) -> None:
     """Let a text be run from now on, here and in processes that this one starts."""
     digest = _digest(text)
-    if digest in _known():
+    if digest not in os.environ.get(_VARIABLE, "").split():
+        os.environ[_VARIABLE] = f"{os.environ.get(_VARIABLE, '')} {digest}".strip()
+    if digest in _kept():
         return
-    os.environ[_VARIABLE] = f"{os.environ.get(_VARIABLE, '')} {digest}".strip()
     try:
         _store().parent.mkdir(parents=True, exist_ok=True)
         with _store().open("a", encoding="ascii") as file:
@@ -41,11 +42,14 @@ def require_trusted(files: Mapping[str, str]) -> None:
 
 
 def _known() -> set[str]:
+    return {*_kept(), *os.environ.get(_VARIABLE, "").split()}
+
+
+def _kept() -> list[str]:
     try:
-        kept = _store().read_text(encoding="ascii").split()
+        return _store().read_text(encoding="ascii").split()
     except (OSError, UnicodeDecodeError):
-        kept = []
-    return {*kept, *os.environ.get(_VARIABLE, "").split()}
+        return []
 
 
 def _store() -> Path:

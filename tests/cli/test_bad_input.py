@@ -45,6 +45,18 @@ class WithSteps(Model):
     def build(self, task, hyperparameters, max_train_length=None):
         return nn.Identity()
 """,
+    "plain.py": """
+from dataclasses import dataclass
+from lengthwise.models import Model, model
+from lengthwise.remedies import Dropout
+from torch import nn
+
+@model("plain")
+@dataclass(frozen=True, kw_only=True)
+class Plain(Model):
+    def build(self, task, hyperparameters, max_train_length=None):
+        return nn.Sequential(nn.Embedding(16, 16), Dropout(hyperparameters.embed_dropout))
+""",
     "latin.py": "é",
 }
 TRAIN = "train set-complement"
@@ -134,6 +146,10 @@ NUL = "expected words without the character NUL"
         (f"{TRAIN} --model empty.py", "model = 'empty.py': expected a file with one class under"),
         (f"{TRAIN} --model nowhere.py", "file = 'nowhere.py': expected a Python file"),
         (f"{TRAIN} --model unread.py", "model = 'sets-only': expected one that can read"),
+        (
+            f"{TRAIN} --model plain.py --embed-dropout 0.1 --resid-dropout 0 0.1",
+            "resid_dropout = 0.1: expected 0, as model 'plain' makes no use of it",
+        ),
         (f"{TRAIN} --model shares.py", "steps: expected another name, as WithSteps has"),
         ("train argmax-retrieval --classes 1", "classes = 1: expected at least 2"),
         ("train argmax-retrieval --test-lengths 0", "test_lengths = 0: expected"),

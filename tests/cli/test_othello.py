@@ -56,7 +56,7 @@ def test_a_killed_command_goes_on(tmp_path):
         assert child.poll() is None
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
-    assert "the same command goes on" in child.communicate()[0]
+    assert "the same command resumes" in child.communicate()[0]
     assert child.returncode == 130
     assert not (tmp_path / "out" / "moves-00499.npy").exists()
     assert subprocess.run(command("generate", *options)).returncode == 0

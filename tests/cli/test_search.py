@@ -104,7 +104,7 @@ def test_bad_spaces(
         (["search", "set-complement", "--trials", "0"], "trials = 0: expected at least 1"),
         (["search", "set-complement", "--workers", "0"], "workers = 0: expected at least 1"),
         (["search", "set-complement", "--space", "no.py"], "file = 'no.py': expected a Python"),
-        (["search", "set-complement", "--ray", "127.0.0.1:9"], "nobody answers there"),
+        (["search", "set-complement", "--ray", "127.0.0.1:9"], "nothing answers there"),
         (["search", "set-complement", "--ray", "somewhere"], "expected host:port, auto or local"),
         (["search", "run"], "PATH"),
         (["search", "status", "nowhere"], "search = 'nowhere': expected a search folder"),

@@ -16,9 +16,11 @@ from lengthwise.claims import (
     Table,
     Verdict,
 )
+from lengthwise.cli.reproduce import print_verdicts
 from lengthwise.errors import InputError
 from lengthwise.report.files import write_files
 from lengthwise.report.markdown import new_page, renewed
+from lengthwise.report.page import page
 
 
 @pytest.fixture
@@ -40,17 +42,25 @@ def done() -> Reproduction:
 
 
 def test_tables_between_marks_are_made_anew(done: Reproduction) -> None:
-    page = (
+    before = (
         "Words <!-- kept -->\n<!-- verdicts -->\noutdated\n<!-- end -->\nmore words\n"
         "<!-- findings one -->\n<!-- end -->\n<!-- table tvd -->\noutdated\n<!-- end -->\nend\n"
     )
-    text = renewed(page, done)
+    text = renewed(before, done)
     assert text.startswith("Words <!-- kept -->\n<!-- verdicts -->\n| claim |")
     assert "| It is so. | **holds** | first: 1.50 | 1.20 to 1.80 | 7 pairs |" in text
     assert "| second | 0.500 | 0.200 to 0.800 | 3 seeds |" in text
     assert "<!-- table tvd -->\n| a | b |\n|---|---|\n| 1 | 2 |\n<!-- end -->\nend\n" in text
     assert "outdated" not in text
     assert renewed(text, done) == text
+
+
+def test_whatever_shows_an_estimate_says_what_was_counted(
+    done: Reproduction, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert page(done, "lengthwise reproduce").count("7 pairs") == 2, "verdict and evidence"
+    print_verdicts(done)
+    assert "1.50 (1.20 to 1.80, 7 pairs)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("mark", ["findings two", "table three"])

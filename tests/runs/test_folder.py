@@ -5,6 +5,7 @@ import resource
 import shutil
 from pathlib import Path
 
+import polars
 import pytest
 import torch
 
@@ -145,6 +146,20 @@ def test_a_truncated_table_is_named(finished: RunFolder, kept: int) -> None:
     path.unlink()
     execute(finished)
     assert path.read_bytes() == whole
+
+
+def test_a_table_of_something_else_is_named(finished: RunFolder) -> None:
+    path = finished.path / "measures.parquet"
+    whole = polars.read_parquet(path)
+    wrong = {"weights": "last", "length": "long", "measure": 1, "value": None}
+    tables = [whole.with_columns(polars.lit(value).alias(name)) for name, value in wrong.items()]
+    tables += [whole.drop("value"), whole.head(0)]
+    for name, table in zip((*wrong, "value", "value"), tables, strict=True):
+        table.write_parquet(path)
+        with pytest.raises(InputError, match=rf"measures\.parquet is damaged \(column {name} = "):
+            finished.table()
+    whole.write_parquet(path)
+    assert finished.table().equals(whole)
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:

@@ -50,6 +50,31 @@ def test_what_only_the_new_models_have_stays_as_it_was_drawn(source: Path) -> No
         assert torch.equal(new[name], drawn[name] if name in added else old[name]), name
 
 
+def test_a_weight_of_another_remedy_is_not_taken_over(tmp_path: Path) -> None:
+    def model(*remedies: str) -> MinimalModel:
+        return MinimalModel(extra_width=1, remedies=remedies)
+
+    norms = model("layernorm:place=before", "layernorm")
+    folder = RunFolder.create(tmp_path / "norms", replace(RECIPE, model=norms), SEEDS, [])
+    execute(folder)
+    for others in (model("layernorm"), model("layernorm", "layernorm:place=before")):
+        with pytest.raises(InputError, match=r"norm\.weight belongs to .*before W_O.* there and"):
+            begun(folder.path, others).trainer(SEEDS)
+    longer = model(*norms.remedies, "alibi")
+    assert begun(folder.path, longer).trainer(SEEDS).fleet.size == 3
+
+
+def test_statistics_of_training_are_taken_over(tmp_path: Path) -> None:
+    normed = MinimalModel(extra_width=1, remedies=("batchnorm",))
+    folder = RunFolder.create(tmp_path / "normed", replace(RECIPE, model=normed), SEEDS, [])
+    execute(folder)
+    trained = load_trainer(folder).fleet
+    fleet = begun(folder.path, normed).trainer([SEEDS[2], SEEDS[0]]).fleet
+    for name in ("mean", "variance"):
+        name = f"attention.remedies.0.norm.{name}"
+        assert torch.equal(fleet.buffers[name], trained.buffers[name][[2, 0]])
+
+
 def test_what_does_not_fit_is_named(source: Path, tmp_path: Path) -> None:
     cases = [
         (begun(source, MinimalModel(extra_width=2)), SEEDS, r"has shape \(6, 6\) there, expected"),

@@ -97,6 +97,19 @@ def test_a_home_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch, tmp_p
     subprocess.run([sys.executable, "-c", asked], check=True)
 
 
+def test_what_the_home_knows_is_handed_on_as_well(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A process that this one starts, on another machine maybe, may have another home."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "one"))
+    for _ in range(2):  # the second time, the file in the home knows the text
+        monkeypatch.setenv("LENGTHWISE_TRUSTED", "")
+        trust("x = 1\n")
+    assert len((tmp_path / "one" / "lengthwise" / "trusted").read_text().split()) == 1
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
+    require_trusted({"mine.py@0": "x = 1\n"})
+
+
 def test_what_holds_no_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = recipe_for(SetComplement(5), MinimalModel(), max_train_length=2, steps=1)
     RunFolder.create(tmp_path / "run", recipe, [Hyperparameters()], ["made"])

@@ -95,9 +95,9 @@ def test_a_cluster_answers(cluster: Any) -> None:
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("127.0.0.1:9", "ray = '127.0.0.1:9': nobody answers there"),
+        ("127.0.0.1:9", "ray = '127.0.0.1:9': nothing answers there"),
         ("somewhere", "ray = 'somewhere': expected host:port, auto or local"),
-        ("no.such.host.invalid:6379", "nobody answers there"),
+        ("no.such.host.invalid:6379", "nothing answers there"),
     ],
 )
 def test_an_address_that_does_not_answer(address: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""A search as a whole: it goes on, grows, refuses what does not fit, and says how far it is."""
+"""A search as a whole: it resumes, grows, refuses what does not fit, and says how far it is."""
 
 import json
 import os

@@ -2,7 +2,7 @@
 
 The weights are exchanged in place, so views of them (a fleet's flat parameters, compiled graphs,
 DDP buckets) stay valid. A registry of the storages that carry averages lets every other part ask
-for the live weights behind them, or refuse to go on.
+for the live weights behind them, or refuse to continue.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -186,7 +186,7 @@ def _require_whole(value: int, least: int, field: str) -> None:
 
 
 def check_weight(schedule: Schedule, power: Power) -> None:
-    """Raise `InputError` if the first update would weigh the newest weights by more than 1."""
+    """Raise `InputError` if the first update would give the newest weights a weight above 1."""
     step = schedule.first_update
     beta = schedule.weight(step, power)
     largest = float(beta.max()) if isinstance(beta, Tensor) else beta

@@ -76,5 +76,5 @@ def make_groups(
     for name, tensor in named.items():
         alike[tensor.device, tensor.dtype][name] = tensor
     return [
-        Group(members, powers, models, offload or device) for (device, _), members in alike.items()
+        Group(tensors, powers, models, offload or device) for (device, _), tensors in alike.items()
     ]

@@ -15,7 +15,7 @@ from lengthwise.errors import InputError, require, require_name
 
 COMMANDS = {
     "train": ("train", "command", "Train models on a task, and measure them at longer inputs"),
-    "resume": ("resume", "Resume", "Go on with a run that was stopped"),
+    "resume": ("resume", "Resume", "Resume a run that was stopped"),
     "tasks": ("tasks", "command", "List all tasks, show examples of one, check your own"),
     "show": ("show", "Show", "Print what a run measured, and plot it"),
     "reproduce": ("reproduce", "Reproduce", "Test the claims of a paper and write a page about it"),
@@ -132,7 +132,7 @@ def _one_line(complaint: str) -> str:
         if text.startswith(("Argument helptext", "For full helptext")):
             break
         parts += [text] if text else []
-    # Options are named as they are typed; what they are grouped under nobody knows.
+    # Options are named as they are typed; the names of their groups are ours.
     message = re.sub(r"^Error parsing (?!--)[^:]*: ", "", " ".join(parts))
     return message or "the command could not be understood; see --help"
 

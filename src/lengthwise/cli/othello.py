@@ -20,7 +20,7 @@ class Generate:
     """Write random Othello games to a folder, in shards.
 
     Training needs no stored games: lengthwise.othello.random_games makes them faster than a disk
-    gives them. This is for other tools. The same command goes on where it was stopped.
+    gives them. This is for other tools. The same command resumes where it was stopped.
 
     Example: lengthwise othello generate --games 20_000_000 --out games
     """
@@ -38,7 +38,7 @@ class Generate:
     """Of the stream of games."""
 
     start: int = 0
-    """The number of the first game in the stream: 20_000_000 goes on after the example."""
+    """The number of the first game in the stream: 20_000_000 continues the example."""
 
     split: Literal["all", "train", "held-out"] = "all"
     """All games, those that may be trained on, or the one in 64 that is held out."""
@@ -70,7 +70,7 @@ class Generate:
                     lambda done: report(Progress("othello", done, self.games, "games")),
                 )
         except KeyboardInterrupt:
-            print(f"stopped; the shards done are kept in {self.out}; the same command goes on")
+            print(f"stopped; the shards done are kept in {self.out}; the same command resumes")
             return 130
         shards = "1 shard" if wanted.shards == 1 else f"{wanted.shards} shards"
         print(f"{self.out}: {self.games} games in {shards}")

@@ -16,7 +16,7 @@ class Probe:
     """Measure what attention does inside a Hugging Face model as its input grows.
 
     Writes a table, figures and a verdict. Each length is kept when it is done, so the same command
-    goes on where it was stopped.
+    resumes where it was stopped.
 
     Example: lengthwise probe smollm2 --lengths 16:1024 --sequences 64
     """
@@ -91,9 +91,8 @@ class Probe:
                     ),
                 )  # fmt: skip
         except KeyboardInterrupt:
-            print(
-                f"stopped; the lengths done are kept in {out}; go on with: {quoted(command_line())}"
-            )
+            resume = quoted(command_line())
+            print(f"stopped; the lengths done are kept in {out}; resume with: {resume}")
             return 130
         table.save(out)
         print(f"logits with and without the probe differ by {table.logit_difference:g}")

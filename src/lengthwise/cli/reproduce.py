@@ -24,7 +24,7 @@ class Reproduce:
     own, which is run: trust it first."""
 
     list: bool = False
-    """List all claims."""
+    """List these claims, or all."""
 
     scale: Literal["quick", "laptop", "paper"] = "quick"
     """How much to spend: minutes, about an hour, or what a GPU does in a day."""
@@ -47,7 +47,7 @@ class Reproduce:
         from lengthwise.runs import Interrupted
 
         if self.list:
-            for claim in CLAIMS.values():
+            for claim in [one for name in self.names or CLAIMS for one in find_claims(name)]:
                 print(f"{claim.name}\n    {claim.sentence}\n    {claim.source}")
             return 0
         require(bool(self.names), "names", "", "a claim or a paper; --list shows them")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Resume:
-    """Go on with a run that was stopped, from its newest checkpoint; the result is the same.
+    """Resume a run that was stopped, from its newest checkpoint; the result is the same.
 
     Example: lengthwise resume runs/set-complement
     """
@@ -31,7 +31,7 @@ class Resume:
 
 
 def train(folder: "RunFolder", checkpoint_seconds: float) -> int:
-    """Execute a run with progress; Ctrl-C saves and says how to go on."""
+    """Execute a run with progress; Ctrl-C saves and says how to resume."""
     import torch
 
     from lengthwise.cli.terminal import progress_display
@@ -44,7 +44,7 @@ def train(folder: "RunFolder", checkpoint_seconds: float) -> int:
         with progress_display() as report:
             execute(folder, report, checkpoint_seconds=checkpoint_seconds)
     except Interrupted:
-        print(f"stopped and saved; go on with: lengthwise resume {folder.path}")
+        print(f"stopped and saved; resume with: lengthwise resume {folder.path}")
         return 130
     print(f"finished; see: lengthwise show {folder.path}")
     return 0

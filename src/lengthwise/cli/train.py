@@ -20,7 +20,7 @@ LISTS = ("ema_powers", "bias_powers")
 """Hyper-parameters that are several values already: they are the same for all models."""
 
 MOST_MODELS = 100_000
-"""More seeds than that are a slip of the finger, and would fill the memory before one is told."""
+"""More seeds than that are a typing error, and would fill the memory first."""
 
 OVERVIEW = """\
 usage: lengthwise train TASK [--model NAME] [--remedies NAME ...] [OPTIONS]

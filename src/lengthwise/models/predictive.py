@@ -166,7 +166,7 @@ class PredictiveModel(GPTModel):
             norm=self.norm,
             mlp=self.mlp,
             remedies=self.remedies,
-            max_train_length=max_train_length,
+            max_train_length=max_train_length and task.input_size(max_train_length),
             embed_dropout=hyperparameters.embed_dropout,
             attention_dropout=hyperparameters.attention_dropout,
             resid_dropout=hyperparameters.resid_dropout,

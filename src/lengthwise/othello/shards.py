@@ -28,7 +28,7 @@ from lengthwise.othello.kernels import NO_MOVE
 
 Format = Literal["npy", "parquet"]
 Report = Callable[[int], None]
-"""Is told how many games are done."""
+"""Called with how many games are done."""
 Columns = dict[str, NDArray[Any]]
 
 _DESCRIPTION = "games.json"
@@ -126,7 +126,7 @@ def stored_games(folder: Path, *, skip_damaged: bool = False) -> Iterator[Games]
 
     Args:
         folder: What `generate` wrote.
-        skip_damaged: Warn of a shard that is damaged or missing, and go on with the next.
+        skip_damaged: Warn of a shard that is damaged or missing, and continue with the next.
 
     Raises:
         InputError: Naming the shard that is damaged or missing.

@@ -33,6 +33,7 @@ from lengthwise.runs.description import (
     recipe_to_json,
 )
 from lengthwise.runs.recipe import Recipe
+from lengthwise.runs.table import require_table
 from lengthwise.runs.version import code_version
 from lengthwise.training import Hyperparameters
 from lengthwise.training.devices import require_device
@@ -87,6 +88,7 @@ class RunFolder:
         with torch.device("meta"):  # says what is wrong with a model's rates
             for one in {dataclasses.replace(one, seed=0, trial=0) for one in hyperparameters}:
                 recipe.build(one)
+        recipe.require_used(hyperparameters)
         description = {
             "format": FORMAT,
             "version": code_version(),
@@ -119,7 +121,7 @@ class RunFolder:
     def require_same_version(self) -> None:
         """Raise unless the code that runs now is the version that started the run."""
         started, now = self.version.get("lengthwise"), code_version()["lengthwise"]
-        expected = f"{now}, the version installed: training would not go on bit for bit"
+        expected = f"{now}, the version installed: training would not continue bit for bit"
         require(started == now, f"version of {self.path}", started, expected)
 
     def locked(self) -> AbstractContextManager[None]:
@@ -163,7 +165,7 @@ class RunFolder:
             return load_file(newest)
         except (SafetensorError, OSError) as error:
             raise InputError(
-                f"{newest} is damaged ({error}): remove it, and the run goes on from the "
+                f"{newest} is damaged ({error}): remove it, and the run resumes from the "
                 "checkpoint before it"
             ) from error
 
@@ -177,8 +179,10 @@ class RunFolder:
         """The table of measures of a finished run, with the models' hyper-parameters."""
         require(self.finished, "run", str(self.path), "a finished run ('lengthwise resume' it)")
         try:
-            return polars.read_parquet(self._table)
-        except (polars.exceptions.PolarsError, OSError) as error:
+            table = polars.read_parquet(self._table)
+            require_table(table)
+            return table
+        except (polars.exceptions.PolarsError, OSError, InputError) as error:
             reason = str(error).splitlines()[0]
             raise InputError(
                 f"{self._table} is damaged ({reason}): remove it, and 'lengthwise resume "
@@ -193,7 +197,7 @@ class RunFolder:
 def _clear(
     path: Path, lock: Callable[[], AbstractContextManager[None]], *, overwrite: bool
 ) -> None:
-    """Remove the run at `path`, if there is one, it may be and nobody uses it."""
+    """Remove the run at `path`, if there is one, it may be replaced and is not in use."""
     try:
         taken = path.exists() and any(entry.name != "lock" for entry in path.iterdir())
     except (OSError, ValueError) as error:

@@ -97,17 +97,17 @@ def trained_model(
     if ema_power is None:
         require(bias_power is None, "ema_power", ema_power, "a power, as bias_power is given")
         return trainer.fleet.model(index)
-    member = trainer.fleet.hyperparameters[index]
+    own = trainer.fleet.hyperparameters[index]
     expected = "one that the run kept: "
-    require(ema_power in member.ema_powers, "ema_power", ema_power,
-            f"{expected}{member.ema_powers}")  # fmt: skip
+    require(ema_power in own.ema_powers, "ema_power", ema_power,
+            f"{expected}{own.ema_powers}")  # fmt: skip
     bias_index = None
     if bias_power is not None:
-        require(bias_power in member.bias_powers, "bias_power", bias_power,
-                f"{expected}{member.bias_powers}")  # fmt: skip
-        bias_index = member.bias_powers.index(bias_power)
+        require(bias_power in own.bias_powers, "bias_power", bias_power,
+                f"{expected}{own.bias_powers}")  # fmt: skip
+        bias_index = own.bias_powers.index(bias_power)
     assert trainer.average is not None
-    averaged = trainer.average.weights_at(member.ema_powers.index(ema_power), bias_index)
+    averaged = trainer.average.weights_at(own.ema_powers.index(ema_power), bias_index)
     return trainer.fleet.model(index, averaged["weights"])
 
 

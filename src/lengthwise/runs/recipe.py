@@ -16,7 +16,7 @@ from lengthwise.measures import Measurement, measure
 from lengthwise.measures.by_length import require_lengths
 from lengthwise.models import Model
 from lengthwise.registry import MODELS, REMEDIES, TASKS
-from lengthwise.remedies import Remedy
+from lengthwise.remedies import Dropout, Remedy
 from lengthwise.remedies._base import canonical, names_of
 from lengthwise.tasks import Task
 from lengthwise.training import Fleet, Trainer, build_fleet
@@ -150,8 +150,20 @@ class Recipe(Training):
         built.recipe = self  # type: ignore[assignment]
         return built
 
+    def require_used(self, hyperparameters: Sequence[Hyperparameters]) -> None:
+        """Raise `InputError` if the model would leave a dropout rate out without a word."""
+        for site in ("embed_dropout", "attention_dropout", "resid_dropout"):
+            rate = max(getattr(one, site) for one in hyperparameters)
+            if rate == 0:
+                continue
+            with torch.device("meta"):
+                built = self.build(Hyperparameters(**{site: rate}))
+            used = any(isinstance(one, Dropout) and one.active for one in built.modules())
+            require(used, site, rate, f"0, as model {self.model.name!r} makes no use of it")
+
     def fleet(self, hyperparameters: Sequence[Hyperparameters]) -> Fleet:
         """Untrained models, one for each of `hyperparameters`."""
+        self.require_used(hyperparameters)
         dtype = torch.float64 if self.precision == "float64" else torch.float32
         return build_fleet(
             self.build,

@@ -11,6 +11,7 @@ from lengthwise.errors import InputError, require
 from lengthwise.models import Attention
 from lengthwise.randomness import address
 from lengthwise.remedies import Keys, Remedy
+from lengthwise.remedies.norms import FleetBatchNorm
 from lengthwise.training import Fleet, Trainer
 
 INPUTS = 3
@@ -48,7 +49,25 @@ def take_over(fleet: Fleet, path: str) -> None:
                 f"start_from = {path!r}: {name} has shape {tuple(theirs[name].shape[1:])} there, "
                 f"expected {tuple(own[name].shape[1:])}"
             )
+        here, there = _remedy(fleet.template, name), _remedy(trained.template, name)
+        if here != there:
+            raise InputError(
+                f"start_from = {path!r}: {name} belongs to {there} there and to {here} here: "
+                "expected remedies in the same order, new ones behind them"
+            )
         own[name].copy_(theirs[name][rows])
+    for name, module in fleet.template.named_modules():
+        if isinstance(module, FleetBatchNorm):  # what it counted in training is as good as learned
+            for kept in (f"{name}.mean", f"{name}.variance"):
+                if kept in trained.buffers:
+                    fleet.buffers[kept].copy_(trained.buffers[kept][rows])
+
+
+def _remedy(model: nn.Module, weight: str) -> tuple[str, str | None] | None:
+    """The remedy that a weight is part of, by its name and what it replaces."""
+    places = weight.split(".")
+    parts = (model.get_submodule(".".join(places[:end])) for end in range(1, len(places)))
+    return next(((one.name, one.replaces) for one in parts if isinstance(one, Remedy)), None)
 
 
 def _rows(fleet: Fleet, trained: Fleet, path: str) -> list[int]:

@@ -6,8 +6,16 @@ from typing import NamedTuple
 import polars
 from torch import Tensor
 
+from lengthwise.errors import require
 from lengthwise.runs.recipe import Recipe
 from lengthwise.training import Trainer
+
+COLUMNS = {
+    "model": int, "seed": int, "trial": int, "diverged": int,
+    "weights": str, "ema_power": float, "bias_power": float,
+    "length": int, "measure": str, "value": float, "inputs": int, "exact": bool,
+}  # fmt: skip
+"""The columns of the table, and of what type they are."""
 
 
 class Weights(NamedTuple):
@@ -74,6 +82,17 @@ def measure_table(recipe: Recipe, trainer: Trainer) -> polars.DataFrame:
                 )
             )
     return polars.concat(pieces)
+
+
+def require_table(table: polars.DataFrame) -> None:
+    """Raise `InputError` unless this is a table that `measure_table` could have made."""
+    for name, kind in COLUMNS.items():
+        found = table.schema.get(name)
+        fits = found is not None and found.to_python() is kind
+        require(fits, f"column {name}", found, kind.__name__)
+    require(len(table) > 0 and table["value"].null_count() == 0, "column value", None, "numbers")
+    for kind in table["weights"].unique():
+        require(kind in ("raw", "ema", "bema"), "column weights", kind, "raw, ema or bema")
 
 
 def _column(name: str, values: list[float] | None, length: int) -> polars.Series:

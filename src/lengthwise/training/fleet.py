@@ -37,7 +37,7 @@ class Fleet:
 
         Args:
             models: What to stack.
-            hyperparameters: What each model trains with (default: what nobody chose otherwise).
+            hyperparameters: What each model trains with (default: `Hyperparameters()`).
             device: Where to put it.
             autocast: Precision of the matrix products of training passes, such as `torch.bfloat16`,
                 where it is not that of the weights.

@@ -141,7 +141,7 @@ class Trainer:
         self.steps_done += 1
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Everything that training needs to go on, as tensors under flat names."""
+        """Everything that training needs to resume, as tensors under flat names."""
         state = {f"model/{name}": view for name, view in self.fleet.views().items()}
         state |= {f"buffer/{name}": buffer for name, buffer in self.fleet.buffers.items()}
         state |= {

@@ -117,7 +117,7 @@ def _import_ray() -> Any:
 
 
 def _require_cluster(address: str) -> None:
-    """Raise where nobody listens, or something else than Ray."""
+    """Raise unless Ray listens there."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     expected = "host:port, auto or local"
     require(bool(colon) and port.isdigit() and bool(host), "ray", address, expected)
@@ -125,8 +125,8 @@ def _require_cluster(address: str) -> None:
         socket.create_connection((host, int(port)), ANSWER_SECONDS).close()
     except (OSError, OverflowError) as error:
         raise InputError(
-            f"ray = {address!r}: nobody answers there ({error}): expected the address of a running "
-            "Ray cluster"
+            f"ray = {address!r}: nothing answers there ({error}): expected the address of a "
+            "running Ray cluster"
         ) from error
     # In a process of its own, because an attempt to connect can be ended in no other way.
     connect = [sys.executable, "-c", "import ray, sys; ray.init(sys.argv[1])", address]
