@@ -27,7 +27,7 @@ class Adaptive(Remedy):
         plain = softmax(scores, read)
         # The slope of the entropy is infinite at 0, where hidden keys are.
         least = torch.finfo(plain.dtype).tiny
-        entropy = torch.special.entr(plain.clamp(min=least)).sum(-1, keepdim=True)
+        entropy = -(plain * plain.clamp(min=least).log()).sum(-1, keepdim=True)
         factor = torch.zeros_like(entropy)
         for coefficient in self.POLYNOMIAL:
             factor = factor * entropy + coefficient
