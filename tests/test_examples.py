@@ -148,6 +148,8 @@ def test_the_commands_of_a_page_run(
             small = GPT if "othello" in words or "gpt" in words else []
             small = [] if "examples/my_model.py" in words else small
             assert main([*words, *small, *FEW, "--out", str(tmp_path / str(number))]) == 0
+        if words[0] == "remedies":
+            assert main(words) == 0
 
 
 def test_every_example_has_its_page() -> None:

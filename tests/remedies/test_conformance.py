@@ -38,6 +38,7 @@ class TestChains(RemedyConformance):
         ("alibi", "differential"),
         ("fire", "differential", "layernorm:place=before"),
         ("sinusoidal", "nap", "layernorm"),
+        ("alibi", "off-by-one"),
         ("rotary", "ssmax", "layernorm"),
         ("alibi", "entmax"),
         ("qk-norm", "ssmax", "sparsemax"),

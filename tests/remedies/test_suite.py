@@ -57,6 +57,11 @@ BROKEN = {
         "def weights(self, scores, read): return scores.softmax(-1)",
         SUITE.test_weights_are_probabilities_iff_it_says_so,
     ),
+    "a kernel mixes something else": (
+        "def weights(self, scores, read): return (scores + read.log_count).softmax(-1)\n"
+        "    def by_kernel(self, keys, values, mask): return keys, values.flip(-2), mask",
+        SUITE.test_weights_are_probabilities_iff_it_says_so,
+    ),
     "gradients are not finite": (
         "def scores(self, scores, read): return scores + (0 * scores).abs().sqrt()",
         lambda chain: SUITE.test_gradients_are_finite(chain, torch.float32),

@@ -113,7 +113,8 @@ class Attention(nn.Module):
         slow = self.vmapped and queries.device.type == "cpu"
         # Only queries as wide as values have a kernel that is faster than all weights at once.
         even = self.maps == 1 or queries.shape[-1] == self.value.out_features // self.heads
-        if even and not (slow or self.dropping or self.acts("scores", "weights")):
+        free = not self.acts("weights") or self.acts("by_kernel")
+        if even and free and not (slow or self.dropping or self.acts("scores")):
             return self._attend(queries, keys, context, read)
         if self.acts("scores"):
             read = replace(read, queries=queries)
@@ -222,8 +223,11 @@ class Attention(nn.Module):
         values = self._heads(self.value(context), self.heads)
         if self.maps > 1:
             values = values.repeat_interleave(self.maps, -3)
-        plain = read.causal and read.bias is None and own is None
+        plain = read.causal and read.bias is None and own is None and not self.acts("by_kernel")
         mask = None if plain else self._per_map(read.mask if own is None else read.mask + own)
+        for one in self.remedies:
+            treated = None if mask is None else one.by_kernel(keys, values, mask)
+            keys, values, mask = treated or (keys, values, mask)
         if mask is not None and mask.dim() == 3 and queries.dim() == 4:
             mask = mask.unsqueeze(0)  # torch's fast kernel wants two dimensions or four
         heads = functional.scaled_dot_product_attention(

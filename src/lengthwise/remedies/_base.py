@@ -242,6 +242,12 @@ class Remedy(nn.Module):
         """Attention weights `(..., heads, queries, keys)`; None is the softmax."""
         return None
 
+    def by_kernel(
+        self, keys: Tensor, values: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor] | None:
+        """Keys, values and mask of which the softmax mixes what `weights` would; None is none."""
+        return None
+
     def combined(self, maps: Tensor, read: Keys) -> Tensor:
         """What a head makes of its softmax maps: `(..., heads, maps, queries, any)` without maps.
 

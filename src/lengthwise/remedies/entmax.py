@@ -26,7 +26,7 @@ class Sparse(Remedy):
 
 @remedy("entmax")
 class Entmax(Sparse):
-    """1.5-entmax: a_ij = max(0, s_ij / 2 - tau_i)^2, with tau_i such that the weights sum to 1.
+    """1.5-entmax (arXiv 1905.05702): a_ij = max(0, s_ij / 2 - tau_i)^2; tau_i makes their sum 1.
 
     It maximizes p . s plus the Tsallis entropy of order 1.5, so it stands between softmax (order
     1) and sparsemax (2). A key that is more than 2 below the largest score has no weight at all:

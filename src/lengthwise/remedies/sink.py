@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
 
@@ -35,6 +36,14 @@ class OffByOne(WithSink):
     def sink(self, scores: Tensor) -> Tensor:
         """Always 0."""
         return scores.new_zeros(1, 1, 1)
+
+    def by_kernel(
+        self, keys: Tensor, values: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """One more key and value of zeros, which every query sees."""
+        every = mask.expand(*mask.shape[:-1], keys.shape[-2])
+        keys, values = (functional.pad(rows, (0, 0, 0, 1)) for rows in (keys, values))
+        return keys, values, functional.pad(every, (0, 1))
 
 
 @remedy("sink")
