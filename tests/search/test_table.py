@@ -8,8 +8,10 @@ import polars
 import pytest
 from search.small import small_space
 
+from lengthwise.measures.baselines import HIGH_IS_GOOD
 from lengthwise.runs.table import measure_table
 from lengthwise.search import Choice
+from lengthwise.search.objective import maximised
 from lengthwise.search.table import file_name, length_table, read_content, trial_table
 from lengthwise.search.work import Work
 
@@ -112,3 +114,11 @@ def test_some_columns_of_a_content(chunks: list[Path]) -> None:
     read = read_content(chunks[0].read_bytes(), ["trial", "tvd_beyond"])
     assert read.columns == ["trial", "tvd_beyond"]
     assert set(read["trial"]) == {4}
+
+
+@pytest.mark.parametrize("name", HIGH_IS_GOOD)
+def test_of_every_score_more_is_better(name: str) -> None:
+    """Or a search would keep the worst trials."""
+    assert maximised(f"{name}_beyond")
+    assert not maximised("tvd_beyond")
+    assert not maximised("excess_mse_within")

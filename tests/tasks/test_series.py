@@ -1,5 +1,6 @@
 """Series: the best prediction and the posterior against dense normal distributions in numpy."""
 
+import itertools
 import math
 
 import numpy
@@ -8,7 +9,7 @@ import torch
 from scipy import stats
 
 from lengthwise.errors import InputError
-from lengthwise.randomness import bits
+from lengthwise.randomness import at, bits
 from lengthwise.tasks import HiddenFactors, SameWell
 from lengthwise.tasks._series import Oscillation, normal
 
@@ -73,6 +74,24 @@ def test_the_best_prediction_is_the_mean_given_the_window(length: int, window: i
         left = numpy.diag(covariance)[ahead] - (gain * across).sum(1)
         numpy.testing.assert_allclose(mean[row].ravel(), expected, atol=2e-5)
         numpy.testing.assert_allclose(variance[row].ravel(), left, atol=2e-5)
+
+
+def test_variates_follow_the_factors_with_their_lags() -> None:
+    """The same out of tensors: paths, loadings, lags and the noise of every value."""
+    task = HiddenFactors(factors=3, window=7, horizon=4)
+    (seen, chosen), to_come = task.draw(torch.tensor([3, 4]), 5, 6)
+    streams = at(torch.tensor([3, 4])[:, None], torch.arange(6))
+    noise = normal(bits(at(streams, 0), 3 * 23)).unflatten(-1, (3, 23))
+    paths = task._processes(torch.device("cpu")).paths(noise)
+    own = task._world(torch.device("cpu"))
+    added = normal(bits(at(streams, 2), 5 * 11)).unflatten(-1, (5, 11))
+    for one, example, number in itertools.product(range(2), range(6), range(5)):
+        variate = chosen[one, example, number]
+        begin = 12 - int(own.lags[variate])
+        path = paths[one, example, :, begin : begin + 11]
+        expected = own.loadings[variate] @ path + 0.3 * added[one, example, number]
+        found = torch.cat([seen[one, example, number], to_come[one, example, number]])
+        torch.testing.assert_close(found, expected.float(), rtol=1e-5, atol=1e-6)
 
 
 def test_more_series_tell_more() -> None:

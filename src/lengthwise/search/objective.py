@@ -6,14 +6,12 @@ from typing import Any
 import polars
 
 from lengthwise.errors import require, require_name
-
-MAXIMISED = ("accuracy", "exact_match")
-"""Measures of which more is better; of all others, less is."""
+from lengthwise.measures.baselines import HIGH_IS_GOOD
 
 
 def maximised(objective: str) -> bool:
     """Whether more of it is better."""
-    return objective.rpartition("_")[0] in MAXIMISED
+    return objective.rpartition("_")[0] in HIGH_IS_GOOD
 
 
 def require_objective(objective: str) -> None:

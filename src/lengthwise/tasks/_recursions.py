@@ -1,6 +1,7 @@
 """Compiled code of series. Imported where it is used: its compiler takes a while to load."""
 
-from numpy import float32, float64, int32, int64
+import numpy
+from numpy import float32, float64, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from lengthwise.compiled import compiled
@@ -28,7 +29,7 @@ def combine(
     chosen: NDArray[int64],
     loadings: NDArray[float64],
     lags: NDArray[int64],
-    words: NDArray[int32],
+    keys: NDArray[int64],
     quantiles: NDArray[float64],
     noise: float,
     values: NDArray[float32],
@@ -36,15 +37,31 @@ def combine(
     """Write `values`, `(inputs, variates, times)`, of variates that follow `paths` with a lag.
 
     The paths, `(inputs, factors, times)`, begin earlier by as much as they are longer. To each
-    value comes the normal number of its random word, times `noise`.
+    value comes the normal number of its random word, times `noise`: of stream `keys[row]`, as
+    `lengthwise.randomness.bits` gives them.
     """
-    earlier = paths.shape[2] - values.shape[2]
+    earlier, times = paths.shape[2] - values.shape[2], values.shape[2]
+    # Apart, each of these loops goes over several times at once.
+    words, value = numpy.empty(times, dtype=numpy.uint32), numpy.empty(times)
     for row in range(values.shape[0]):
+        key = uint64(keys[row])
+        key = (key ^ (key >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+        key = (key ^ (key >> uint64(27))) * uint64(0x94D049BB133111EB)
+        key ^= key >> uint64(31)
+        low, high = uint32(key), uint32(key >> uint64(32))
         for number in range(values.shape[1]):
             variate = chosen[row, number]
             begin = earlier - lags[variate]
-            for time in range(values.shape[2]):
-                value = noise * quantiles[(words[row, number, time] >> 16) & 0xFFFF]
-                for factor in range(paths.shape[1]):
-                    value += loadings[variate, factor] * paths[row, factor, begin + time]
-                values[row, number, time] = value
+            for time in range(times):
+                word = uint32(number * times + time) ^ low
+                word = uint32((word ^ (word >> uint32(16))) * uint32(0x7FEB352D))
+                word = uint32((word ^ (word >> uint32(15))) * uint32(0x846CA68B))
+                words[time] = uint32((word ^ (word >> uint32(16))) + high) >> uint32(16)
+            for time in range(times):
+                value[time] = noise * quantiles[words[time]]
+            for factor in range(paths.shape[1]):
+                loading = loadings[variate, factor]
+                for time in range(times):
+                    value[time] += loading * paths[row, factor, begin + time]
+            for time in range(times):
+                values[row, number, time] = value[time]

@@ -1,4 +1,4 @@
-"""Languages that are read with counters: a^n b^n, a^n b^n c^n, Boolean expressions."""
+"""Languages of arXiv 2009.11264 and 2410.02140 that are read with counters."""
 
 from dataclasses import dataclass
 

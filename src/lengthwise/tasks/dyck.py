@@ -1,4 +1,4 @@
-"""Languages of brackets: Dyck, of bounded depth, of several kinds, and shuffled."""
+"""Languages of brackets of arXiv 2009.11264 and 2410.02140: Dyck, of bounded depth, shuffled."""
 
 from dataclasses import dataclass
 

@@ -120,8 +120,7 @@ class HiddenFactors(SeriesTask):
         paths = self._processes(key.device).paths(
             normal(words).unflatten(-1, (self.factors, MOST_LAG + times))
         )
-        noise = bits(at(streams, _NOISE), length * times).unflatten(-1, (length, times))
-        values = self._values(paths, chosen, noise)
+        values = self._values(paths, chosen, at(streams, _NOISE))
         seen, to_come = values.split([self.window, self.horizon], -1)
         return Batch(Series(seen, chosen), to_come)
 
@@ -138,15 +137,15 @@ class HiddenFactors(SeriesTask):
         return replace(self, drawn=self.tested)
 
     def _values(self, paths: Tensor, chosen: Tensor, noise: Tensor) -> Tensor:
-        """Variates that follow the factors' paths, out of random words for their noise."""
+        """Variates that follow the factors' paths, with the noise of the streams `noise`."""
         from lengthwise.tasks._recursions import combine
 
         own = self._world(torch.device("cpu"))
-        values = torch.empty(noise.shape, dtype=torch.float32)
-        flat = (paths.flatten(0, -3), chosen.flatten(0, -2), noise.flatten(0, -3))
-        rows, numbers, words = (tensor.cpu().contiguous().numpy() for tensor in flat)
+        values = torch.empty(*chosen.shape, paths.shape[-1] - MOST_LAG, dtype=torch.float32)
+        flat = (paths.flatten(0, -3), chosen.flatten(0, -2), noise.flatten())
+        rows, numbers, keys = (tensor.cpu().contiguous().numpy() for tensor in flat)
         combine(
-            rows, numbers, own.loadings.numpy(), own.lags.numpy(), words, quantiles().numpy(),
+            rows, numbers, own.loadings.numpy(), own.lags.numpy(), keys, quantiles().numpy(),
             self.noise, values.flatten(0, -3).numpy(),
         )  # fmt: skip
         return values.to(paths.device)
