@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from lengthwise.errors import require
 from lengthwise.randomness import below, bits, unit
-from lengthwise.tasks import IGNORE_INDEX, AnswerTask, Batch, TokenTask, task
+from lengthwise.tasks import IGNORE_INDEX, AnswerTask, Batch, Tokens, TokenTask, task
 
 LONGEST = 7
 
@@ -44,6 +44,30 @@ class Parity(TokenTask):
 
     def targets(self, inputs: Tensor) -> Tensor:
         return functional.one_hot(inputs.sum(-1) % 2, 2).float()
+
+
+@task("padded-parity")
+@dataclass(frozen=True)
+class PaddedParity(Parity):
+    """Parity of words with padding in front of them or behind, which a mask shows."""
+
+    padded: Literal["front", "end"] = "front"
+
+    @property
+    def max_position(self) -> int:
+        return LONGEST + 2
+
+    def input_size(self, length: int) -> int:
+        return length + 2
+
+    def draw(self, key: Tensor, length: int, count: int) -> Batch:
+        words = binary_words(key, length, count)
+        ends = (2, 0) if self.padded == "front" else (0, 2)
+        mask = functional.pad(torch.ones_like(words, dtype=torch.bool), ends, value=False)
+        return Batch(Tokens(functional.pad(words, ends), mask=mask), words.sum(-1) % 2)
+
+    def targets(self, inputs: Tokens) -> Tensor:  # type: ignore[override]
+        return functional.one_hot(inputs.tokens.sum(-1) % 2, 2).float()
 
 
 @task("parity-of-prefixes")

@@ -2,13 +2,14 @@
 
 import dataclasses
 import math
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_tasks import Parity, PlacesParity, PrefixParity
+from small_tasks import PaddedParity, Parity, PlacesParity, PrefixParity
 from torch import Tensor, nn
 
 from lengthwise.errors import InputError
@@ -16,7 +17,7 @@ from lengthwise.measures import MEASURES, by_length, measure, measure_by_length
 from lengthwise.models import GPTModel, MinimalModel, Model
 from lengthwise.randomness import address, at
 from lengthwise.tasks import IGNORE_INDEX, Othello, Task
-from lengthwise.training import Fleet, Hyperparameters, build_fleet
+from lengthwise.training import Fleet, Hyperparameters, Trainer, build_fleet
 
 
 class KnowsUpTo(nn.Module):
@@ -37,6 +38,18 @@ class AnswersOnce(KnowsUpTo):
 
     def forward(self, tokens: Tensor) -> Tensor:
         return super().forward(tokens)[..., -1, :]
+
+
+def test_an_answer_behind_padding_is_refused() -> None:
+    own = [Hyperparameters()]
+    model = GPTModel(layers=1, heads=1, width=8)
+    for padded, refused in (("front", False), ("end", True)):
+        task = PaddedParity(padded=padded)  # type: ignore[arg-type]
+        fleet = build_fleet(lambda one, task=task: model.build(task, one), own)
+        trainer = Trainer(fleet, task, max_train_length=4, batch=8, steps=1)
+        for act in (trainer.run, lambda task=task, fleet=fleet: list(measure(fleet, task))):
+            with pytest.raises(InputError, match="mask") if refused else nullcontext():
+                act()
 
 
 @pytest.mark.parametrize("task", [Parity(), PrefixParity(), Parity(1)], ids=repr)

@@ -14,7 +14,7 @@ from lengthwise.measures.distribution import GRADED, MEASURES, accuracy
 from lengthwise.randomness import address, at
 from lengthwise.remedies import Remedy
 from lengthwise.tasks import Task, TokenTask
-from lengthwise.tasks._base import map_tensors
+from lengthwise.tasks._base import map_tensors, require_answerable
 from lengthwise.training import Fleet
 from lengthwise.training.losses import at_answers
 
@@ -138,6 +138,7 @@ class _Sums:
         """Let every model read `inputs`, a chunk at a time."""
         count = len(tree_leaves(inputs)[0])
         targets = self._task.targets(inputs)
+        require_answerable(inputs, targets[..., 0])
         variances = self._task.variances(inputs) if self._task.numbers else None
         per_input = self._fleet.size * targets[0].numel()
         size = max(1, CHUNK_ELEMENTS // per_input)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
+from lengthwise.errors import require
 from lengthwise.registry import TASKS
 
 task = TASKS.register
@@ -72,6 +73,19 @@ class Batch(NamedTuple):
 
     def _map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
         return Batch(map_tensors(change, self.inputs), change(self.labels))
+
+
+def require_answerable(inputs: Any, answers: Tensor) -> None:
+    """Raise `InputError` where one answer per input is asked for behind padding.
+
+    Args:
+        inputs: What a model reads.
+        answers: Their labels, or anything else with their shape.
+    """
+    if isinstance(inputs, Tokens) and inputs.mask is not None:
+        if answers.dim() < inputs.tokens.dim():
+            expected = "True at the last place of every input, which is the one that answers"
+            require(bool(inputs.mask[..., -1].all()), "mask", False, expected)
 
 
 def map_tensors(change: Callable[[Tensor], Tensor], inputs: Any) -> Any:

@@ -11,6 +11,7 @@ from lengthwise.errors import InputError, require
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.randomness import address, at, below, bits, seeded
 from lengthwise.tasks import Batch, Task
+from lengthwise.tasks._base import require_answerable
 from lengthwise.training.devices import require_device
 from lengthwise.training.fleet import Fleet
 from lengthwise.training.losses import FleetLoss, count_answers
@@ -176,6 +177,7 @@ class Trainer:
             steps = torch.arange(first, first + count, device=self.fleet.device)
             keys = at(self._data_keys, steps.unsqueeze(1))
             ahead = self.task.draw(keys, self._length(step), self.batch)
+            require_answerable(ahead.inputs, ahead.labels)
             ahead = ahead.to(self.fleet.weights.dtype)
             self._ahead = (first, ahead)
         return ahead.at(step - first)
