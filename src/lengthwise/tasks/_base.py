@@ -82,10 +82,10 @@ def require_answerable(inputs: Any, answers: Tensor) -> None:
         inputs: What a model reads.
         answers: Their labels, or anything else with their shape.
     """
-    if isinstance(inputs, Tokens) and inputs.mask is not None:
-        if answers.dim() < inputs.tokens.dim():
-            expected = "True at the last place of every input, which is the one that answers"
-            require(bool(inputs.mask[..., -1].all()), "mask", False, expected)
+    mask = inputs.mask if isinstance(inputs, Tokens) else None
+    if mask is not None and answers.dim() < mask.dim():
+        expected = "True at the last place of every input, which is the one that answers"
+        require(bool(mask[..., -1].all()), "mask", False, expected)
 
 
 def map_tensors(change: Callable[[Tensor], Tensor], inputs: Any) -> Any:
