@@ -40,8 +40,8 @@ TITLES = {
     "2205.09921": "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation",
     "2212.10554": "A Length-Extrapolatable Transformer",
     "2212.14246": "Robust representations of oil wells' intervals via sparse attention mechanism",
-    "2305.19466": "The Impact of Positional Encoding on Length Generalization in Transformers",
     "2305.16843": "Randomized Positional Encodings Boost Length Generalization of Transformers",
+    "2305.19466": "The Impact of Positional Encoding on Length Generalization in Transformers",
     "2306.15595": "Extending Context Window of Large Language Models via Positional Interpolation",
     "2309.00071": "YaRN: Efficient Context Window Extension of Large Language Models",
     "2310.04418": "Functional Interpolation for Relative Positions Improves Long Context "
