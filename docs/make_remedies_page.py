@@ -41,6 +41,7 @@ TITLES = {
     "2212.10554": "A Length-Extrapolatable Transformer",
     "2212.14246": "Robust representations of oil wells' intervals via sparse attention mechanism",
     "2305.16843": "Randomized Positional Encodings Boost Length Generalization of Transformers",
+    "2305.19466": "The Impact of Positional Encoding on Length Generalization in Transformers",
     "2306.15595": "Extending Context Window of Large Language Models via Positional Interpolation",
     "2309.00071": "YaRN: Efficient Context Window Extension of Large Language Models",
     "2310.04418": "Functional Interpolation for Relative Positions Improves Long Context "
@@ -80,7 +81,8 @@ IN_A_MODEL = """\
 import torch
 from lengthwise.models import GPT
 
-model = GPT(16, max_length=512, max_train_length=64, remedies=({remedies},){causal})
+remedies = {remedies}
+model = GPT(16, max_length=512, max_train_length=64, remedies=remedies{causal})
 logits = model(torch.randint(16, (2, 128)))"""
 
 
@@ -91,7 +93,7 @@ def snippet(entry: Entry) -> str:
         return AT_TEST.format(name=entry.name)
     beside = ("rotary",) if entry.kind in ("scores and weights", "norms") else ()
     names = (*beside, *with_what_it_needs(entry.name))
-    remedies = ", ".join(f'"{name}"' for name in names)
+    remedies = repr(names).replace("'", '"')
     return IN_A_MODEL.format(remedies=remedies, causal="" if kind.causal else ", causal=False")
 
 

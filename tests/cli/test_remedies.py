@@ -1,5 +1,6 @@
 """`lengthwise remedies`: the list, one remedy in words and pictures, and a user's file checked."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,16 @@ def test_a_broken_file_is_told_what_breaks_and_where(
     )
     assert any("a hidden key changes nothing: causal = True" in line for line in broken)
     assert all(len(line) < 220 for line in broken)
+
+
+def test_a_check_without_pytest_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "lengthwise.testing.check", None)
+    assert main(["remedies", "alibi", "--check"]) == 2
+    err = capsys.readouterr().err
+    assert "check = True: expected pytest to be installed" in err
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
