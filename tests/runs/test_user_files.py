@@ -55,7 +55,7 @@ from dataclasses import dataclass
 from torch import nn
 from lengthwise.models import Model, model
 from lengthwise.remedies import Keys, Shape
-from lengthwise.remedies._base import Chain
+from lengthwise.remedies._chain import Chain
 from lengthwise.models.attention import Attention
 from lengthwise.randomness import where
 

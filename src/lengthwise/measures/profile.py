@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from lengthwise.models import Attention
 from lengthwise.models._base import position_ids, read_of
-from lengthwise.remedies._base import Chain
 from lengthwise.remedies._catalogue import HEADS, WIDTH, small_shape, with_what_it_needs
+from lengthwise.remedies._chain import Chain
 from lengthwise.remedies.learned import DEVIATION
 from lengthwise.tasks import Tokens
 

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.registry import MODELS
 from lengthwise.remedies import Keys, Remedy
-from lengthwise.remedies._base import canonical, ids_like
+from lengthwise.remedies._chain import canonical
+from lengthwise.remedies._keys import ids_like
 from lengthwise.tasks import Task, Tokens
 
 model = MODELS.register

@@ -10,7 +10,8 @@ from torch.nn import functional
 
 from lengthwise.errors import require
 from lengthwise.remedies import Dropout, Keys, Remedy
-from lengthwise.remedies._base import Remedies, softmax
+from lengthwise.remedies._base import softmax
+from lengthwise.remedies._chain import Remedies
 
 
 class Attention(nn.Module):

@@ -13,7 +13,7 @@ from lengthwise.models._base import Model, embedded, model, position_ids, read_o
 from lengthwise.models.attention import Attention
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
-from lengthwise.remedies._base import Chain, chain_key_maps, require_fit
+from lengthwise.remedies._chain import Chain, chain_key_maps, require_fit
 from lengthwise.remedies.learned import DEVIATION
 from lengthwise.tasks import Task, Tokens, TokenTask
 

@@ -13,7 +13,7 @@ from lengthwise.models.attention import Attention
 from lengthwise.models.gpt import Block
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
-from lengthwise.remedies._base import Chain, chain_key_maps, require_fit
+from lengthwise.remedies._chain import Chain, chain_key_maps, require_fit
 from lengthwise.tasks import Series, SeriesTask, Task
 
 EPSILON = 1e-5

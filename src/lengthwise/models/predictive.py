@@ -12,7 +12,8 @@ from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models._base import model, tokens_of
 from lengthwise.models.gpt import GPT, GPTModel, Size
 from lengthwise.randomness import at, below, bits, seeded, where
-from lengthwise.remedies._base import ids_like, names_of
+from lengthwise.remedies._chain import names_of
+from lengthwise.remedies._keys import ids_like
 from lengthwise.remedies.learned import DEVIATION
 from lengthwise.tasks import Task, Tokens, TokenTask
 

@@ -14,7 +14,7 @@ from lengthwise.models._base import Model, model
 from lengthwise.models.attention import Attention, AttentionOutput
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
-from lengthwise.remedies._base import Chain, chain_key_maps, require_fit
+from lengthwise.remedies._chain import Chain, chain_key_maps, require_fit
 from lengthwise.tasks import SetInput, SetTask, Task
 
 

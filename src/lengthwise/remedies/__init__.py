@@ -5,7 +5,8 @@ module of hooks into the model (`Remedy` has them all), and one of the user's ow
 path of its Python file.
 """
 
-from lengthwise.remedies._base import HOOKS, Keys, Remedy, Shape, remedy
+from lengthwise.remedies._base import HOOKS, Remedy, remedy
+from lengthwise.remedies._keys import Keys, Shape
 from lengthwise.remedies.dropout import Dropout
 
 __all__ = ["HOOKS", "Dropout", "Keys", "Remedy", "Shape", "remedy"]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import get_args
 
 from lengthwise.registry import REMEDIES
-from lengthwise.remedies._base import HOOKS, Chain, Remedy, Shape, chain_key_maps, names_of
+from lengthwise.remedies._base import HOOKS, Remedy
+from lengthwise.remedies._chain import Chain, chain_key_maps, names_of
+from lengthwise.remedies._keys import Shape
 
 LAYERS, HEADS, WIDTH = 4, 4, 128
 """The small GPT, in which parameters are counted."""

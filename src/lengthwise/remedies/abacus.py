@@ -6,7 +6,8 @@ from torch.nn import functional
 
 from lengthwise.errors import require
 from lengthwise.randomness import at, below, bits
-from lengthwise.remedies._base import Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Shape
 from lengthwise.remedies.learned import DEVIATION
 
 

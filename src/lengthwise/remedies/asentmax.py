@@ -5,7 +5,8 @@ from typing import Literal
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.remedies._base import Keys, Shape, remedy
+from lengthwise.remedies._base import remedy
+from lengthwise.remedies._keys import Keys, Shape
 from lengthwise.remedies.entmax import Entmax
 
 DELTA, GAMMA_RANGE = 1.0, 2.0

@@ -8,7 +8,8 @@ from torch.nn import functional
 
 from lengthwise.errors import require
 from lengthwise.randomness import at, bits
-from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys, Shape
 
 CUT = -1e6
 """What cut diagonals get, as in the authors' code."""

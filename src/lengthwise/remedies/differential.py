@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys, Shape
 from lengthwise.remedies.learned import DEVIATION
 
 

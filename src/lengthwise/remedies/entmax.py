@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from lengthwise.remedies._base import Keys, Remedy, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys
 from lengthwise.remedies._vmap import models_first
 
 

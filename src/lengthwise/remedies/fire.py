@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from lengthwise.errors import require
-from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys, Shape
 
 EPSILON = 1e-6
 

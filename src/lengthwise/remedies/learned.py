@@ -6,7 +6,8 @@ from torch.nn import functional
 
 from lengthwise.errors import require
 from lengthwise.randomness import at, below, bits
-from lengthwise.remedies._base import Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Shape
 
 DEVIATION = 0.02
 """Standard deviation of the vectors that are added, as of all weights of a GPT at the start."""

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys, Shape
 
 EPSILON = 1e-3
 
@@ -53,6 +54,7 @@ class NAP(NormedMix):
     The paper's NON (no norm of the scores) and its pooling are not here.
     """
 
+    by_multiset = True
     stochastic = False
 
     def __init__(self, shape: Shape) -> None:

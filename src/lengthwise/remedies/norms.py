@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from lengthwise.errors import require
-from lengthwise.remedies._base import Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Shape
 
 Place = Literal["before", "after"]
 

@@ -4,13 +4,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys, Shape
 
 
 class QueryKeyNorm(Remedy):
     """Queries and keys are normed within a head before they meet."""
-
-    by_multiset = True
 
     @property
     def replaces(self) -> str:
@@ -29,6 +28,8 @@ class QKNorm(QueryKeyNorm):
     factor that grows with n mends it (`ssmax`). Not the norm with learned weights per feature:
     that is `qk-rmsnorm`.
     """
+
+    by_multiset = True
 
     def __init__(self, shape: Shape, *, start: float = 10.0) -> None:
         """Start every head at the same scale."""
@@ -51,6 +52,8 @@ class QKRMSNorm(QueryKeyNorm):
     largest product of two weights of 0, at any length, so weights disperse as with `qk-norm`. Not
     the LayerNorm of ViT-22B (arXiv 2302.05442), nor OLMo 2's norm over all heads at once.
     """
+
+    by_multiset = True
 
     def __init__(self, shape: Shape) -> None:
         """Start with weights of 1."""

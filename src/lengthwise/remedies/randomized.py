@@ -7,7 +7,8 @@ from torch import Tensor
 
 from lengthwise.errors import require
 from lengthwise.randomness import at, bits
-from lengthwise.remedies._base import Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Shape
 
 
 @remedy("randomized")

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from lengthwise.errors import require
 from lengthwise.randomness import at, below, bits
-from lengthwise.remedies._base import Keys, Remedy, Shape, remedy, softmax
+from lengthwise.remedies._base import Remedy, remedy, softmax
+from lengthwise.remedies._keys import Keys, Shape
 
 Selection = Literal[
     "topQ", "topK", "randQ", "randK", "topQ_topK", "topQ_randK", "randQ_topK", "randQ_randK"

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from lengthwise.errors import require
-from lengthwise.remedies._base import Keys, Shape, remedy
+from lengthwise.remedies._base import remedy
+from lengthwise.remedies._keys import Keys, Shape
 from lengthwise.remedies.rotary import BASE, Rotary
 
 

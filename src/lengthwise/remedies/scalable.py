@@ -11,13 +11,12 @@ import math
 import torch
 from torch import Tensor, nn
 
-from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys, Shape
 
 
 class ScaledByLength(Remedy):
     """The score times what `scale` says of the number of keys."""
-
-    by_multiset = True
 
     @property
     def replaces(self) -> str:
@@ -34,6 +33,8 @@ class Scalable(ScaledByLength):
     (ours). The paper has one s per head (`ssmax`), and also forms with a learned bias beside s
     log n, which are not here.
     """
+
+    by_multiset = True
 
     def __init__(self, shape: Shape) -> None:
         """Start as plain softmax over eight keys."""
@@ -55,6 +56,8 @@ class SSMax(ScaledByLength):
     log n. The form with a learned bias beside s log n is not here.
     """
 
+    by_multiset = True
+
     def __init__(self, shape: Shape) -> None:
         """Start at the scale of plain softmax, on average over training."""
         super().__init__(shape)
@@ -75,6 +78,8 @@ class SSMaxNakanishi(ScaledByLength):
     written as the position from 0, plus 2: no factor is ever 0. It starts much sharper than plain
     softmax does, by log n. Beyond the training length the factor goes on growing.
     """
+
+    by_multiset = True
 
     def __init__(self, shape: Shape) -> None:
         """Draw the slopes."""

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from lengthwise.remedies._base import Keys, Remedy, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys
 
 
 @remedy("selective")

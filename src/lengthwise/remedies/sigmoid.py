@@ -2,7 +2,8 @@
 
 from torch import Tensor
 
-from lengthwise.remedies._base import Keys, Remedy, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys
 
 
 @remedy("sigmoid")

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.remedies._base import Keys, Remedy, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys
 from lengthwise.remedies._vmap import models_first
 
 

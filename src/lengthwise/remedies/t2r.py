@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from lengthwise.errors import require
-from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys, Shape
 from lengthwise.remedies.norms import RowsGroupNorm
 
 FLOOR = 1e-2
@@ -14,7 +15,6 @@ FLOOR = 1e-2
 class Features(Remedy):
     """Queries and keys as phi(x) = relu(W_h x + b_h), one map per head for both of them."""
 
-    by_multiset = True
     stochastic = False
     excludes = ("scale", "bias", "scores")
 
@@ -50,6 +50,8 @@ class T2R(Features):
     are all 0 reads nothing. The random features and the gate of the authors' code are not here.
     """
 
+    by_multiset = True
+
     def weights(self, scores: Tensor, read: Keys) -> Tensor:
         """Similarities over their sum."""
         similar = scores * read.log_count.exp()
@@ -66,6 +68,8 @@ class T2RNorm(Features):
     rotary positions behind the features are `rotary` named after it, which the division of `t2r`
     would not stand: turned features have negative products.
     """
+
+    by_multiset = True
 
     def __init__(self, shape: Shape, *, features: int = 64) -> None:
         """Draw the map, and start with torch's own norm."""

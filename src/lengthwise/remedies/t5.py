@@ -7,7 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.errors import require
-from lengthwise.remedies._base import Keys, Remedy, Shape, remedy
+from lengthwise.remedies._base import Remedy, remedy
+from lengthwise.remedies._keys import Keys, Shape
 
 
 @remedy("t5")

@@ -11,7 +11,7 @@ from lengthwise.errors import InputError, require, require_name
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models import Model
 from lengthwise.registry import MODELS, TASKS, Registry, files_of, load_files
-from lengthwise.remedies._base import names_of
+from lengthwise.remedies._chain import names_of
 from lengthwise.runs.recipe import RECIPE_FIELDS, Recipe
 from lengthwise.tasks import Task
 from lengthwise.trust import require_trusted, trust

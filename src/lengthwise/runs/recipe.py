@@ -17,7 +17,7 @@ from lengthwise.measures.by_length import require_lengths
 from lengthwise.models import Model
 from lengthwise.registry import MODELS, REMEDIES, TASKS
 from lengthwise.remedies import Dropout, Remedy
-from lengthwise.remedies._base import canonical, names_of
+from lengthwise.remedies._chain import canonical, names_of
 from lengthwise.tasks import Task
 from lengthwise.training import Fleet, Trainer, build_fleet
 from lengthwise.training.devices import require_device_name

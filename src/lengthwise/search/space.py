@@ -14,7 +14,7 @@ from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models import Model
 from lengthwise.randomness import address
 from lengthwise.registry import MODELS, TASKS, files_of, load_files, load_text, read_file, sent
-from lengthwise.remedies._base import canonical, names_of
+from lengthwise.remedies._chain import canonical, names_of
 from lengthwise.runs import Recipe, recipe_to_json
 from lengthwise.search.distributions import Distribution, Value, When
 from lengthwise.search.objective import require_objective

@@ -13,7 +13,7 @@ from lengthwise.measures.sets import measure_sets
 from lengthwise.models import MinimalTransformer, SetReader
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys
-from lengthwise.remedies._base import names_of
+from lengthwise.remedies._chain import names_of
 from lengthwise.tasks import ArgmaxRetrieval, SetInput, Tokens
 from lengthwise.testing._shared import (
     LENGTH,

@@ -16,7 +16,7 @@ from lengthwise.models import GPT, Attention, GPTModel
 from lengthwise.models.gpt import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys
-from lengthwise.remedies._base import canonical, names_of
+from lengthwise.remedies._chain import canonical, names_of
 from lengthwise.runs import Recipe
 from lengthwise.tasks import Tokens
 from lengthwise.testing._readers import ReadersConformance
