@@ -6,10 +6,10 @@ from small_tasks import OnesFirst, Parity, RunningMean
 from torch import Tensor
 
 from lengthwise.measures import measure_by_length
-from lengthwise.models import GPTModel
+from lengthwise.models import GPTModel, SiameseModel
 from lengthwise.randomness import address, at
 from lengthwise.runs import Recipe
-from lengthwise.tasks import IGNORE_INDEX
+from lengthwise.tasks import IGNORE_INDEX, SameWell
 from lengthwise.training import Fleet, Hyperparameters, Trainer
 
 SMALL = GPTModel(layers=1, heads=2, width=16)
@@ -105,3 +105,17 @@ def test_numbers_are_trained_by_their_squared_error(loss: str) -> None:
         wanted = labels if loss == "sampled" else RunningMean().targets(inputs)
         expected = float((model(inputs) - wanted).square().mean().detach())
         assert float(trainer.loss[number]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_graded_answers_are_neither_right_nor_wrong() -> None:
+    """The most probable answer counts by its mass in the target."""
+    task = SameWell(wells=3)
+    model = SiameseModel(layers=1, heads=1, width=4)
+    fleet = Recipe(task=task, model=model, max_train_length=9).fleet([Hyperparameters()])
+    found = {one.measure: one for one in measure_by_length(fleet, task, [9], inputs=30)}
+    assert set(found) == {"tvd", "kl", "expected_accuracy"}
+    inputs = task.draw(at(torch.tensor(address(0, "test", 9)), 0), 9, 30).inputs
+    chosen = fleet.model(0)(inputs).argmax(-1)
+    masses = [float(row[one]) for row, one in zip(task.targets(inputs), chosen, strict=True)]
+    assert float(found["expected_accuracy"].values) == pytest.approx(sum(masses) / 30)
+    assert found["tvd"].inputs == 30

@@ -54,8 +54,14 @@ def test_the_note_says_which_and_how_many() -> None:
     note = exhausted_note(recipe(SetComplement(7), 4, steps=8000))
     assert note is not None
     assert "1..4" in note
-    assert "of length 4 there are 840 inputs" in note
+    assert "of length 4 there are 840 inputs), and memory can pass for skill" in note
     assert exhausted_note(recipe(SetComplement(30), 20, steps=1)) is None
+
+
+def test_where_tests_draw_other_inputs_the_note_says_so() -> None:
+    note = exhausted_note(recipe_for("addition"))
+    assert note is not None
+    assert note.endswith("of length 1 there are 90 inputs), and tests draw others")
 
 
 def test_whole_numbers_in_words() -> None:

@@ -17,7 +17,7 @@ from lengthwise.measures.by_length import require_lengths
 from lengthwise.randomness import address
 from lengthwise.tasks import Task, TokenTask
 
-INPUTS, FEWER = 8192, 2048
+INPUTS, FEWER = 8192, 512
 """Inputs that a baseline is computed over, unless all can be enumerated; fewer where they are no
 tokens, as targets of series take long. A share of inputs is then known to about 0.01. Ours."""
 
@@ -77,7 +77,7 @@ def baselines(
     Args:
         task: Whose targets are asked for.
         lengths: At which lengths (default: all that the task has).
-        inputs: How many inputs are drawn per length (default: 8192, or 2048 where they are no
+        inputs: How many inputs are drawn per length (default: 8192, or 512 where they are no
             tokens); fewer where they are long.
         seed: Seed of the inputs that are drawn.
 

@@ -42,11 +42,12 @@ def exhausted_note(recipe: Recipe) -> str | None:
     if not found:
         return None
     longest = max(found)
-    inputs = "one input" if found[longest] == 1 else f"{found[longest]} inputs"
+    count = "is one input" if found[longest] == 1 else f"are {found[longest]} inputs"
+    split = recipe.task.held_out() != recipe.task and not recipe.task.prefixes
+    told = "tests draw others" if split else "memory can pass for skill"
     return (
         f"exhausted lengths: {ranges(found)}; training sees every input there (of length "
-        f"{longest} there {'is' if found[longest] == 1 else 'are'} {inputs}), so that memory can "
-        "pass for skill"
+        f"{longest} there {count}), and {told}"
     )
 
 
