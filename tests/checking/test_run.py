@@ -1,6 +1,7 @@
 """The check as a whole, on small models: what it finds, keeps, leaves out, and refuses."""
 
 import math
+import sys
 
 import polars
 import pytest
@@ -160,6 +161,17 @@ def test_memory_that_is_not_there_is_said_before(monkeypatch):
     found = check(tiny_llama(), remedies=(), **SMALL)
     assert found.lengths == [32, 64]
     assert "needs about 1000000.0 GB" in found.dropped[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much memory was taken")
+def test_memory_is_measured_also_after_something_larger_was_freed():
+    torch.ones(60_000_000).add_(1)
+    memory = Memory(torch.device("cpu"))
+    for _ in range(2):
+        memory.begin()
+        torch.ones(20_000_000).add_(1)
+        memory.note(2048)
+        assert memory.predict(2048) == pytest.approx(80e6, rel=0.1)
 
 
 def test_memory_grows_with_tokens_and_with_pairs_of_them():
