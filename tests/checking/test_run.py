@@ -54,6 +54,12 @@ def test_every_architecture_is_measured_and_left_as_it_was(family, tmp_path):
     assert len(found.verdict().splitlines()) == 3
 
 
+def test_what_cannot_be_done_is_said_by_us_alone(capfd):
+    found = check(bloom(), **SMALL)
+    assert capfd.readouterr().err == ""
+    assert any("Attention was not watched" in note for note in found.notes)
+
+
 def test_watching_does_not_change_what_is_found():
     watched = check(tiny_llama(), remedies=(), **SMALL)
     alone = check(tiny_llama(), remedies=(), mechanism=False, **SMALL)
