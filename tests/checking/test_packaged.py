@@ -29,7 +29,7 @@ def test_smollm2_reads_copies_and_finds_needles(smollm2):
     assert not len(found.behaviours[64].needle_rank)  # no room for needles
     assert found.behaviours[256].found.mean() > 0.5
     assert len(found.mechanism[256].estimates) > 30
-    assert found.loss_against_plain("rotary-off", 256).low > 1  # a model without its positions
+    assert found.loss_against_plain("rotary-off", 256).low > 0.3  # a model without its positions
 
 
 @torch.inference_mode()

@@ -1,6 +1,7 @@
 """The check as a whole, on small models: what it finds, keeps, leaves out, and refuses."""
 
 import math
+import sys
 
 import polars
 import pytest
@@ -51,6 +52,12 @@ def test_every_architecture_is_measured_and_left_as_it_was(family, tmp_path):
     found.save(tmp_path)
     assert polars.read_parquet(tmp_path / "behaviour.parquet").equals(found.frame)
     assert len(found.verdict().splitlines()) == 3
+
+
+def test_what_cannot_be_done_is_said_by_us_alone(capfd):
+    found = check(bloom(), **SMALL)
+    assert capfd.readouterr().err == ""
+    assert any("Attention was not watched" in note for note in found.notes)
 
 
 def test_watching_does_not_change_what_is_found():
@@ -160,6 +167,17 @@ def test_memory_that_is_not_there_is_said_before(monkeypatch):
     found = check(tiny_llama(), remedies=(), **SMALL)
     assert found.lengths == [32, 64]
     assert "needs about 1000000.0 GB" in found.dropped[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much memory was taken")
+def test_memory_is_measured_also_after_something_larger_was_freed():
+    torch.ones(60_000_000).add_(1)
+    memory = Memory(torch.device("cpu"))
+    for _ in range(2):
+        memory.begin()
+        torch.ones(20_000_000).add_(1)
+        memory.note(2048)
+        assert memory.predict(2048) == pytest.approx(80e6, rel=0.1)
 
 
 def test_memory_grows_with_tokens_and_with_pairs_of_them():

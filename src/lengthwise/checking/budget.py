@@ -1,6 +1,8 @@
 """How long a length will take and how much memory it needs, and what a budget leaves out."""
 
+import ctypes
 import re
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -61,7 +63,7 @@ def pairs_per_token(model: "PreTrainedModel") -> float:
 
 @dataclass
 class Memory:
-    """How much memory passes needed, beyond what was taken when this was made."""
+    """How much memory passes needed, beyond what was taken before each of them."""
 
     device: torch.device
     free: float | None = field(init=False)
@@ -70,21 +72,24 @@ class Memory:
     _needed: dict[int, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """See what is taken and what is free."""
+        """See what is free."""
         if self.device.type == "cuda":
             self.free = float(torch.cuda.mem_get_info(self.device)[0])
-            self._taken = float(torch.cuda.memory_allocated(self.device))
         else:
+            _give_back()
             self.free = _kilobytes(Path("/proc/meminfo"), "MemAvailable")
-            self._taken = _kilobytes(Path("/proc/self/status"), "VmRSS") or 0.0
+        self.begin()
 
     def begin(self) -> None:
-        """Forget the peak so far."""
+        """See what is taken now, and forget the peak so far."""
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self.device)
+            self._taken = float(torch.cuda.memory_allocated(self.device))
         else:
+            _give_back()
             with suppress(OSError):
                 Path("/proc/self/clear_refs").write_text("5")
+            self._taken = _kilobytes(Path("/proc/self/status"), "VmRSS") or 0.0
 
     def note(self, length: int) -> None:
         """Note the peak since `begin`, while inputs of this length went through the model."""
@@ -113,6 +118,13 @@ class Memory:
         """Whether a pass of this length fits into what was free."""
         needed = self.predict(length)
         return needed is None or self.free is None or needed <= SPARE * self.free
+
+
+def _give_back() -> None:
+    """Give freed memory back to the system, or what an earlier pass used would seem to be taken."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def in_words(seconds: float) -> str:

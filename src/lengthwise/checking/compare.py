@@ -33,7 +33,7 @@ def save_comparison(checks: "Mapping[str, Check]", folder: Path, command: str) -
     figure = f"<figure>{svg}<figcaption>{caption}</figcaption></figure>"
     path = folder / "comparison.html"
     text = document(
-        " and ".join(checks) + ", side by side",
+        f"Side by side: {', '.join(checks)}",
         breaks_table(dict(checks)), figure, verdicts, f"<pre>{html.escape(command)}</pre>",
     )  # fmt: skip
     write_text(path, text)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.checking.behaviour import Around
+from lengthwise.checking.quiet import quiet
 from lengthwise.checking.scoring import Scores
 from lengthwise.errors import InputError
 from lengthwise.probing.observer import Observation, attention_of, observing
@@ -60,7 +61,7 @@ class Watcher:
 def cannot_watch(model: "PreTrainedModel", ids: Tensor) -> str | None:
     """Why attention of this model cannot be watched; None if it can, with the same logits."""
     try:
-        with attention_of(model, "sdpa"):
+        with quiet(), attention_of(model, "sdpa"):
             alone = forward(model, ids)
         with observing(model) as observer:
             watched = forward(model, ids)

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 import polars
 
-from lengthwise.checking.breaks import RULES
+from lengthwise.checking.breaks import RULES, Rule
 from lengthwise.checking.kept import PLAIN
 from lengthwise.claims import Picture
 from lengthwise.report.numbers import number
 
 if TYPE_CHECKING:
     from lengthwise.checking.result import Check
+
+
+BY_WHAT_IF: tuple[Rule, ...] = ("loss", "copying")
+"""The rules that what-ifs are judged by: needles are looked for in the plain model only."""
 
 
 def page(
@@ -96,10 +100,11 @@ def _what_ifs(check: "Check", figure: str) -> str:
         return ""
     lengths = check.lengths
     trained = check.positions.claimed or lengths[-1]
-    columns = ("What-if", *map(str, lengths), "Break (loss)", "Break (copying)", "Time over plain")
-    losses = [["plain", *(number(float(b.document_loss.mean())) for b in check.behaviours.values()),
-               str(check.breaks["loss"]), str(check.breaks["copying"]), "1.00"]]  # fmt: skip
-    copies = [["plain", *(f"{float(b.copied.mean()):.3f}" for b in check.behaviours.values())]]
+    columns = ("What-if", *map(str, lengths))
+    plain = check.behaviours.values()
+    losses = [["plain", *(number(float(one.document_loss.mean())) for one in plain)]]
+    breaks = [["plain", str(check.breaks["loss"]), str(check.breaks["copying"]), "1.00"]]
+    copies = [["plain", *(f"{float(one.copied.mean()):.3f}" for one in plain)]]
     for name, found in check.changed.items():
         cells, shares = [], []
         for length in lengths:
@@ -113,9 +118,10 @@ def _what_ifs(check: "Check", figure: str) -> str:
             same = check.what_ifs[name].beyond and length <= trained
             cells.append("as plain" if same else f"{mark}{change.mean:+.3f}")
             shares.append("as plain" if same else f"{float(found[length].copied.mean()):.3f}")
-        breaks = [str(check.break_length(rule, name)) for rule in ("loss", "copying")]
-        losses.append([name, *cells, *breaks, _time_over_plain(check, name)])
+        losses.append([name, *cells])
         copies.append([name, *shares])
+        found_at = (str(check.break_length(rule, name)) for rule in BY_WHAT_IF)
+        breaks.append([name, *found_at, _time_over_plain(check, name)])
     meanings = "".join(
         f"<li>{html.escape(one.name)}: {html.escape(one.sentence)}</li>"
         for one in check.what_ifs.values()
@@ -125,7 +131,8 @@ def _what_ifs(check: "Check", figure: str) -> str:
         "length, and what each what-if changes of it (green: lower for sure, red: higher for sure; "
         "paired over documents, 95 % for all what-ifs together).</p>"
         f"{grid(columns, losses, numbers=True)}{figure}<p>Copy accuracy:</p>"
-        f"{grid(columns[: len(lengths) + 1], copies, numbers=True)}"
+        f"{grid(columns, copies, numbers=True)}<p>Break lengths and time:</p>"
+        f"{grid(('What-if', 'Loss', 'Copying', 'Time over plain'), breaks, numbers=True)}"
         f"<ul class=note>{meanings}</ul>"
     )
 

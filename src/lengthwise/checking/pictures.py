@@ -222,12 +222,12 @@ def _what_ifs(check: "Check") -> Figure:
     figure = new_figure(7.8, 4.2)
     axes = figure.subplots()
     greys = iter(("o", "s", "^", "v", "D", "P", "X"))
-    largest = 0.0
+    lowest = highest = 0.0
     for name, found in check.changed.items():
         kind, _, factor = name.rpartition("-")
         lengths = list(found)
         values = [check.loss_against_plain(name, n).mean for n in lengths]
-        largest = max(largest, *map(abs, values), 0.0) if values else largest
+        lowest, highest = min([lowest, *values]), max([highest, *values])
         if kind in STRETCHED:
             style: dict[str, Any] = {"color": COLOURS[STRETCHED[kind]], "marker": "o",
                      "alpha": min(1.0, 0.35 + 0.08 * float(factor))}  # fmt: skip
@@ -235,7 +235,7 @@ def _what_ifs(check: "Check") -> Figure:
             style = {"color": COLOURS["grey"], "marker": next(greys, "o"), "ls": "--", "lw": 1.2}
         axes.plot(lengths, values, markersize=4.5, label=name, **style)
     axes.axhline(0, color="black", lw=1)
-    axes.set_ylim(-min(max(largest, 0.05), 1.0), min(max(largest, 0.05) * 1.05, 2.0))
+    axes.set_ylim(1.1 * min(lowest, -0.05), 1.1 * min(max(highest, 0.05), 2.0))
     _lengths_axis(axes, check.lengths)
     axes.set_ylabel("loss minus plain (nats)")
     axes.set_title(check.settings.model)

@@ -98,7 +98,7 @@ def check(
     inputs = Inputs(Vocabulary.of(model, tokenizer), tokens, tokenizer, documents, targets, seed)
     inputs.require_lengths(lengths)
     settings = Settings(
-        model=name or model.config.name_or_path or type(model).__name__,
+        model=name or Path(model.config.name_or_path or "").name or type(model).__name__,
         weights=fingerprint(model.parameters()),
         dtype=str(next(model.parameters()).dtype).removeprefix("torch."),
         text=fingerprint([tokens]),

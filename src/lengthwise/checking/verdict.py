@@ -96,9 +96,9 @@ def remedy(check: "Check") -> str:
     one = check.what_ifs[name]
     trained = check.positions.claimed or check.lengths[-1]
     how = (
-        f"{name}, by {_as_python(one.setting(trained))} in the configuration"
+        f"{name} ({_as_python(one.setting(trained))} in the configuration)"
         if one.setting is not None
-        else f"{name}, which no configuration can say: it changes the model's attention"
+        else f"{name} (no configuration says that: it changes attention itself)"
     )
     harm = ""
     if cost > HARM:

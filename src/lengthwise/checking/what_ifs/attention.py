@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from lengthwise.checking.quiet import quiet
 from lengthwise.errors import InputError
 from lengthwise.probing.observer import attention_of
 
@@ -61,7 +62,7 @@ def changed_attention(model: "PreTrainedModel", change: Change) -> Iterator[None
 def refusal(model: "PreTrainedModel") -> str | None:
     """Why the attention of a model cannot be changed; None if it can."""
     try:
-        with attention_of(model, "sdpa"):
+        with quiet(), attention_of(model, "sdpa"):
             return None
     except InputError as error:
         return str(error).partition(": ")[2].partition(";")[0]
