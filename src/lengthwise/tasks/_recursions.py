@@ -52,8 +52,9 @@ def combine(
         for number in range(values.shape[1]):
             variate = chosen[row, number]
             begin = earlier - lags[variate]
+            first = uint32(number * times)
             for time in range(times):
-                word = uint32(number * times + time) ^ low
+                word = uint32(first + uint32(time)) ^ low
                 word = uint32((word ^ (word >> uint32(16))) * uint32(0x7FEB352D))
                 word = uint32((word ^ (word >> uint32(15))) * uint32(0x846CA68B))
                 words[time] = uint32((word ^ (word >> uint32(16))) + high) >> uint32(16)

@@ -177,6 +177,7 @@ class HiddenFactors(SeriesTask):
         return future.view(shape), (spread + self.noise**2).view(shape)
 
     def _processes(self, device: torch.device) -> Oscillation:
+        """The factors."""
         periods = torch.tensor([PERIODS[k % len(PERIODS)] for k in range(self.factors)],
                                dtype=torch.float64, device=device)  # fmt: skip
         return Oscillation.of(torch.full_like(periods, MODULUS), angle_of(periods))
