@@ -124,18 +124,14 @@ def _explain(specification: str, out: Path | None) -> int:
 
 
 def _check(specification: str) -> int:
+    from lengthwise.cli.terminal import print_checked
+
     try:
         from lengthwise.testing.check import check_remedy
     except ModuleNotFoundError as error:
         expected = "pytest to be installed, as the suite is one of its tests"
         raise InputError(f"check = True: expected {expected} ({error})") from error
-    broken = 0
-    for found in check_remedy(specification):
-        broken += found.holds is False
-        mark = {True: "holds ", False: "BREAKS", None: "-     "}[found.holds]
-        print(f"{mark}  {found.property}{': ' if found.told else ''}{found.told}", flush=True)
-    print(f"\n{broken} broken" if broken else "\nall hold")
-    return 1 if broken else 0
+    return print_checked(check_remedy(specification))
 
 
 def _draw_all(folder: Path) -> int:
