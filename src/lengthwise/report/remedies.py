@@ -77,7 +77,8 @@ def small_svg(figure: Figure) -> str:
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         text = as_svg(figure)
     text = text.replace("'DejaVu Sans'", "'DejaVu Sans', sans-serif")
-    return re.sub(r"(\d\.\d)\d+", r"\1", text)
+    # Within tags only: what a person reads, such as 0.03 at an axis, stays as it is.
+    return re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d)\d+", r"\1", tag[0]), text)
 
 
 def distance_table(found: Profile) -> Table:
