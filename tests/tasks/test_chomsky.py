@@ -197,6 +197,7 @@ class Oracle:
 
     size = 1
     device = torch.device("cpu")
+    template = torch.nn.Identity()  # without remedies
 
     def __init__(self, task: Task, wrong: int = 0) -> None:
         self.task, self.wrong = task, wrong
