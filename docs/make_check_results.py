@@ -90,13 +90,12 @@ def main(out: Path) -> None:
     done = {}
     for name, model in models(int(text.max()) + 1).items():
         print(name, sum(p.numel() for p in model.parameters()), "parameters", flush=True)
-        weights = out / "models" / f"{name}.pt"
-        if weights.exists():
-            model.load_state_dict(torch.load(weights))
+        folder = out / "models" / name
+        if folder.exists():
+            model = type(model).from_pretrained(folder)
         else:
             train(model, learn)
-            weights.parent.mkdir(parents=True, exist_ok=True)
-            torch.save(model.state_dict(), weights)
+            model.save_pretrained(folder)
         lengths = [64, 128, 256] + ([512, 1024, 2048, 4096] if name != "learned" else [])
         done[name] = check(
             model.eval(), text=unseen, lengths=lengths, name=name, out=out / name, say=print

@@ -231,9 +231,15 @@ def test_bad_input_is_one_line(model, changes, message):
 
 def test_a_length_that_overflows_is_named_and_shorter_ones_are_kept(tmp_path):
     model = tiny_llama().to(torch.float16)
-    found = check(model, remedies=(), mechanism=False, out=tmp_path / "a", **SMALL)
-    assert math.isfinite(float(found.behaviours[32].loss.mean()))
-    assert found.settings.dtype == "float16"
+    model.model.layers[1].mlp.up_proj.register_forward_hook(
+        lambda _, __, output: output * (60_000 if output.shape[1] >= 128 else 1)
+    )
+    message = "dtype = 'float16': .* at length 128, first in model.layers.1.mlp.up_proj"
+    with pytest.raises(InputError, match=message):
+        check(model, remedies=(), out=tmp_path / "a", **SMALL)
+    kept = check(model, remedies=(), out=tmp_path / "a", **SMALL | {"lengths": [32, 64]})
+    assert math.isfinite(float(kept.behaviours[64].loss.mean()))
+    assert kept.settings.dtype == "float16"
 
 
 def test_how_far_positions_reach():
