@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from small_tasks import Parity
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.errors import InputError
@@ -266,3 +266,38 @@ def test_hyperparameters_are_one_for_each_model() -> None:
 def test_bad_hyperparameters_are_named(settings: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Hyperparameters(**settings)  # type: ignore[arg-type]
+
+
+class Tied(nn.Module):
+    """A linear layer whose weights serve twice, under two names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.second.weight = self.first.weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(self.first(x).tanh())
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_weights_with_two_names_stay_one(size: int) -> None:
+    models = [Tied().double() for _ in range(size)]
+    fleet, x = Fleet(models), torch.randn(4, 3, dtype=torch.float64)
+    assert "second.weight" not in fleet.shapes
+    fleet.weights.mul_(2)  # training moves the fleet's weights, not the template's
+    with torch.no_grad():
+        for model in models:
+            for weights in model.parameters():
+                weights.mul_(2)
+    expected = torch.stack([model(x) for model in models])
+    torch.testing.assert_close(fleet.predict(x), expected)
+    taken = fleet.model(0)
+    torch.testing.assert_close(taken(x), expected[0])
+    assert taken.second.weight is taken.first.weight
+    loss = fleet.forward(x, shared_inputs=True).square().flatten(1).sum(1)
+    found = fleet.views(fleet.gradient(loss))
+    for index, model in enumerate(models):
+        model.zero_grad()
+        model(x).square().sum().backward()
+        torch.testing.assert_close(found["first.weight"][index], model.first.weight.grad)

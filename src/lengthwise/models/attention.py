@@ -109,13 +109,18 @@ class Attention(nn.Module):
         """
         if len(self.remedies):
             read = replace(read, x=x, context=context)
+        slow = self.vmapped and x.device.type == "cpu"
+        # Only queries as wide as values have a kernel that is faster than all weights at once.
+        even = self.maps == 1 or self._query_width == self.value.out_features // self.heads
+        free = not self.acts("weights") or self.acts("by_kernel")
+        kernel = even and free and not (slow or self.dropping or self.acts("scores"))
+        if kernel and not self.acts("queries_keys", "scale"):
+            # The kernel scales, which saves a pass over the queries each way.
+            queries, keys = self._projected(x, context)
+            return self._attend(queries, keys, context, read, self._query_width**-0.5)
         queries, keys = self._queries_keys(x, context, read)
         queries = self.scaled(queries, read)
-        slow = self.vmapped and queries.device.type == "cpu"
-        # Only queries as wide as values have a kernel that is faster than all weights at once.
-        even = self.maps == 1 or queries.shape[-1] == self.value.out_features // self.heads
-        free = not self.acts("weights") or self.acts("by_kernel")
-        if even and free and not (slow or self.dropping or self.acts("scores")):
+        if kernel:
             return self._attend(queries, keys, context, read)
         if self.acts("scores"):
             read = replace(read, queries=queries)
@@ -188,7 +193,8 @@ class Attention(nn.Module):
         keys = (self.key.weight @ lift).unflatten(0, (self.heads * self.key_maps, -1))
         if self.key_maps < self.maps:
             keys = keys.repeat_interleave(self.maps, 0)
-        return torch.einsum("...hqd,hdf->...hqf", self._queries(x), keys)
+        queries = self._queries(x) * self._query_width**-0.5
+        return torch.einsum("...hqd,hdf->...hqf", queries, keys)
 
     def unfold(self, mixed: Tensor, lift: Tensor) -> Tensor:
         """The values' mix out of the mix of features: W_V sum a h = W_V lift (sum a features).
@@ -218,7 +224,9 @@ class Attention(nn.Module):
             before, after = mixed.flatten(-2), treated.flatten(-2)
         return AttentionOutput(before, after, self.resid_dropout(output))
 
-    def _attend(self, queries: Tensor, keys: Tensor, context: Tensor, read: Keys) -> Tensor:
+    def _attend(
+        self, queries: Tensor, keys: Tensor, context: Tensor, read: Keys, scale: float = 1.0
+    ) -> Tensor:
         """Softmax attention in one kernel, which never holds all weights."""
         own = self._bias(read)
         values = self._heads(self.value(context), self.heads)
@@ -232,7 +240,7 @@ class Attention(nn.Module):
         if mask is not None and mask.dim() == 3 and queries.dim() == 4:
             mask = mask.unsqueeze(0)  # torch's fast kernel wants two dimensions or four
         heads = functional.scaled_dot_product_attention(
-            queries, keys, values, attn_mask=mask, is_causal=plain, scale=1.0
+            queries, keys, values, attn_mask=mask, is_causal=plain, scale=scale
         )
         return self.finish(self._combined(heads, read).transpose(-2, -3)).output
 
@@ -244,13 +252,24 @@ class Attention(nn.Module):
         return maps
 
     def _queries_keys(self, x: Tensor, context: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
-        """Queries and keys `(..., heads * maps, rows, head width)`."""
-        queries, keys = self._queries(x), self._heads(self.key(context), self.heads * self.key_maps)
-        if self.key_maps < self.maps:
-            keys = keys.repeat_interleave(self.maps, -3)
+        """Queries and keys `(..., heads * maps, rows, head width)`; queries are scaled."""
+        queries, keys = self._projected(x, context)
+        queries = queries * self._query_width**-0.5
         for one in self.remedies:
             queries, keys = one.queries_keys(queries, keys, read)
         return queries, keys
+
+    def _projected(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
+        """The same as they come out of their projections, not scaled."""
+        queries, keys = self._queries(x), self._heads(self.key(context), self.heads * self.key_maps)
+        if self.key_maps < self.maps:
+            keys = keys.repeat_interleave(self.maps, -3)
+        return queries, keys
+
+    @property
+    def _query_width(self) -> int:
+        """Width of a query or key of one map."""
+        return self.query.out_features // (self.heads * self.key_maps)
 
     def _bias(self, read: Keys) -> Tensor | None:
         """The sum of this layer's own biases."""
@@ -279,7 +298,7 @@ class Attention(nn.Module):
             if one.shared_keys:
                 second = self._heads(one.second_queries(x), self.heads)
                 queries = torch.stack([queries, second], -3).flatten(-4, -3)
-        return queries * queries.shape[-1] ** -0.5
+        return queries
 
     @staticmethod
     def _heads(rows: Tensor, heads: int) -> Tensor:

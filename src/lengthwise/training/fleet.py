@@ -70,10 +70,12 @@ class Fleet:
         self.template = _template(models)
         self._autocast = autocast
         self._train = torch.compile(self._call, dynamic=False) if compiled else self._call
+        named = self.template.named_parameters(remove_duplicate=False)
+        self._tied = sum(1 for _ in named) > len(self.shapes)
         # Leaves of the autograd graph that share memory with `weights`.
-        self._leaves = {name: leaf.requires_grad_() for name, leaf in self.views().items()}
+        self._leaves = {name: leaf.requires_grad_() for name, leaf in self._read().items()}
         self._gradient = torch.empty_like(self.weights)
-        self._gradients = list(self.views(self._gradient).values())
+        self._gradients = list(self._read(self._gradient).values())
 
     @property
     def device(self) -> torch.device:
@@ -111,7 +113,7 @@ class Fleet:
         """
         self.template.eval()
         with require_no_generator(self.device):
-            return self._call(self.views(weights), inputs, shared_inputs)
+            return self._call(self._read(weights), inputs, shared_inputs)
 
     def gradient(self, loss: Tensor, *, add: bool = False) -> Tensor:
         """The gradient of every model's own loss, in the layout of `weights`.
@@ -131,7 +133,7 @@ class Fleet:
 
     def model(self, index: int, weights: Tensor | None = None) -> nn.Module:
         """Model number `index` as a plain module of its own, which can be trained on."""
-        model = copy.deepcopy(self.template).to_empty(device=self.device)
+        model = _tied_like(self.template, copy.deepcopy(self.template).to_empty(device=self.device))
         state = {name: stacked[index] for name, stacked in self.views(weights).items()}
         state |= {name: stacked[index] for name, stacked in self.buffers.items()}
         with torch.no_grad():
@@ -148,6 +150,11 @@ class Fleet:
         """All models as plain modules."""
         return [self.model(index, weights) for index in range(self.size)]
 
+    def _read(self, weights: Tensor | None = None) -> dict[str, Tensor]:
+        """The views that a pass reads; a model alone has no axis for models."""
+        views = self.views(weights)
+        return views if self.size > 1 else {name: view.squeeze(0) for name, view in views.items()}
+
     def _call(self, parameters: dict[str, Tensor], inputs: Any, shared: bool) -> Tensor:
         leaves, structure = tree_flatten(inputs)
         # Only tensors have a place for every model; what is absent (None) is so for all.
@@ -157,15 +164,14 @@ class Fleet:
             given: Iterator[Tensor] = iter(own)
             filled = [next(given) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
             rebuilt = tree_unflatten(filled, structure)
-            return functional_call(self.template, (parameters, buffers), (rebuilt,))
+            state = (parameters, buffers)
+            # To look for tied weights in every pass takes a hundredth of a small GPT's step.
+            return functional_call(self.template, state, (rebuilt,), tie_weights=self._tied)
 
-        if self.size == 1:
-            # The same without the cost of `vmap`, which is a tenth of a GPT's step.
-            # `squeeze`, because the gradient of `stacked[0]` is a copy.
-            alone = {name: stacked.squeeze(0) for name, stacked in parameters.items()}
+        if self.size == 1:  # the same without the cost of `vmap`, a tenth of a GPT's step
             buffers = {name: stacked.squeeze(0) for name, stacked in self.buffers.items()}
             own = tensors if shared else [tensor[0] for tensor in tensors]
-            only: Tensor = one(alone, buffers, own)
+            only: Tensor = one(parameters, buffers, own)
             return only.unsqueeze(0)
         outputs: Tensor = vmap(one, in_dims=(0, 0, None if shared else 0))(
             parameters, self.buffers, tensors
@@ -175,7 +181,7 @@ class Fleet:
 
 def _template(models: Sequence[nn.Module]) -> nn.Module:
     """The code of all models, ready to run them side by side."""
-    template = copy.deepcopy(models[0]).to("meta")
+    template = _tied_like(models[0], copy.deepcopy(models[0]).to("meta"))
     for name, module in template.named_modules():
         if isinstance(module, Dropout):
             # It runs for all as soon as one model has a rate; a rate of 0 hides nothing.
@@ -183,3 +189,16 @@ def _template(models: Sequence[nn.Module]) -> nn.Module:
         if hasattr(module, "vmapped"):
             module.vmapped = len(models) > 1
     return template
+
+
+def _tied_like(model: nn.Module, moved: nn.Module) -> nn.Module:
+    """A copy on another device with the weights that `model` has under several names tied again.
+
+    Moving a module gives each of its names a tensor of its own.
+    """
+    kept: dict[Tensor, Tensor] = {}
+    for name, weights in model.named_parameters(remove_duplicate=False):
+        owner, _, own = name.rpartition(".")
+        module = moved.get_submodule(owner)
+        setattr(module, own, kept.setdefault(weights, getattr(module, own)))
+    return moved
