@@ -1,8 +1,8 @@
 """Drawing a batch over a training step, for every task, at 40 and at 500 tokens; against DeepMind.
 
 A step is that of the tiny GPT (2 layers, 4 heads, width 64) on 32 inputs of the task that are there
-already; where inputs are no tokens, that of the task's own model. What is set against it is the
-drawing of these inputs as a training with a band of lengths draws them, one batch at a time.
+already; where inputs are no tokens, on as many tokens of another task. What is set against it is
+the drawing of these inputs as a training with a band of lengths draws them, one batch at a time.
 Then the tasks of the Chomsky suite that DeepMind's code (arXiv 2207.02098) draws in Python, example
 by example, with numpy's random numbers: ours against that way of writing them, without the JAX that
 makes tensors of them, at its lengths of training and of tests, 128 inputs each. One thread.
@@ -21,11 +21,10 @@ from _harness import Comparison, arguments, interleaved, report
 
 from lengthwise.errors import InputError
 from lengthwise.memory import keep_freed_memory
-from lengthwise.models import GPTModel, Model
+from lengthwise.models import GPTModel
 from lengthwise.models.gpt import SIZES
-from lengthwise.registry import MODELS, TASKS
+from lengthwise.registry import TASKS
 from lengthwise.runs import Recipe
-from lengthwise.runs.recipe import default_model
 from lengthwise.tasks import Batch, Task, TokenTask
 from lengthwise.training import Hyperparameters, Trainer
 
@@ -33,6 +32,8 @@ BATCH = 32
 TOKENS = (40, 500)
 SHARE = 0.05
 """The most that drawing may cost, as a part of a step."""
+OTHER = "even-pairs"
+"""Whose tokens are read in place of a set or a series."""
 AGAINST_PYTHON = 20
 """Of tasks whose every symbol Python has to touch, at the longer length. The others are reported:
 large numbers are added, multiplied and written by C in Python, too, and short inputs take ours the
@@ -71,12 +72,10 @@ def sized(name: str, tokens: int) -> tuple[Task, int]:
     return task, max((n for n in task.lengths[:tokens] if size(n) <= tokens), default=1)
 
 
-def trainer(task: Task, length: int) -> Trainer:
-    """The tiny GPT, or the model of sets or series, on inputs that are there already."""
-    model: Model = MODELS.get(default_model(task))()
-    if isinstance(task, TokenTask):
-        positions = "rotary" if task.tracks == 1 else "learned"
-        model = GPTModel(**SIZES["tiny"]._asdict(), remedies=(positions,))
+def trainer(task: TokenTask, length: int) -> Trainer:
+    """The tiny GPT on inputs that are there already."""
+    positions = "rotary" if task.tracks == 1 else "learned"
+    model = GPTModel(**SIZES["tiny"]._asdict(), remedies=(positions,))
     recipe = Recipe(
         task=task, model=model, max_train_length=length, batch=BATCH, test_lengths=(length,)
     )
@@ -88,9 +87,10 @@ def trainer(task: Task, length: int) -> Trainer:
 def share(name: str, tokens: int) -> tuple[float, dict[str, float]]:
     """The part of a step that drawing its inputs would be, and the seconds of both."""
     task, length = sized(name, tokens)
+    own = trainer(task, length) if isinstance(task, TokenTask) else trainer(*sized(OTHER, tokens))  # type: ignore[arg-type]
     key = torch.tensor([[7]])
     parts: dict[str, Callable[[], Any]] = {
-        "step": trainer(task, length).step, "draw": lambda: task.draw(key, length, BATCH),
+        "step": own.step, "draw": lambda: task.draw(key, length, BATCH),
     }  # fmt: skip
     taken = interleaved(parts, rounds=9 if tokens < 100 else 3)
     return taken["draw"] / taken["step"], {
