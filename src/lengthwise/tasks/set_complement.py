@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from lengthwise.errors import require
-from lengthwise.randomness import below, bits
+from lengthwise.randomness import bits
 from lengthwise.tasks._base import Batch, TokenTask, task
+from lengthwise.tasks._words import distinct
 
 
 @task("set-complement")
@@ -46,18 +47,9 @@ class SetComplement(TokenTask):
     def draw(self, key: Tensor, length: int, count: int) -> Batch:
         """The first `length + 1` tokens of random permutations, as inputs and next tokens."""
         self._require_length(length)
-        # Fisher-Yates on all rows at once. A row uses `vocab` random words whatever the length, so
-        # that a shorter draw is the beginning of a longer one.
-        words = bits(key, count * self.vocab).view(-1, self.vocab)
-        rows = len(words)
-        row = torch.arange(rows, device=key.device)
-        pool = torch.arange(self.vocab, device=key.device).repeat_interleave(rows)
-        permutation = torch.empty(length + 1, rows, dtype=torch.int64, device=key.device)
-        for place in range(length + 1):
-            chosen = (below(words[:, place], self.vocab - place) + place) * rows + row
-            permutation[place] = pool[chosen]
-            pool[chosen] = pool[place * rows : (place + 1) * rows].clone()
-        tokens = permutation.T.reshape(*key.shape, count, length + 1)
+        # A row has `vocab` random words whatever the length: a shorter draw begins a longer one.
+        words = bits(key, count * self.vocab).unflatten(-1, (count, self.vocab))
+        tokens = distinct(words[..., : length + 1], self.vocab)
         return Batch(inputs=tokens[..., :-1], labels=tokens[..., 1:])
 
     def targets(self, inputs: Tensor) -> Tensor:
