@@ -12,7 +12,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, Attention, GPTModel
-from lengthwise.models.gpt import SIZES, Size
+from lengthwise.models.blocks import Size
+from lengthwise.models.gpt import SIZES
 from lengthwise.registry import REMEDIES
 from lengthwise.runs import recipe_for
 from lengthwise.tasks import Othello, SetComplement, Tokens

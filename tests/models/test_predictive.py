@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, GPTModel
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.models.predictive import PredictiveGPT, PredictiveModel
 from lengthwise.randomness import at, below, bits
 from lengthwise.runs import Recipe

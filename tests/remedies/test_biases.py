@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, Attention
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys, Remedy, Shape
 from lengthwise.remedies.cope import Positioned, positioned

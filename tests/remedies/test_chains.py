@@ -7,7 +7,7 @@ import torch
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, GPTModel, MinimalTransformer, SetReader
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.tasks import SetInput
 from lengthwise.testing._readers import with_keys

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, GPTModel
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.remedies import Shape
 from lengthwise.remedies.abacus import Abacus
 from lengthwise.remedies.learned import Offset

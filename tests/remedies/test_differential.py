@@ -9,7 +9,7 @@ from torch import Tensor
 from weight_tools import everything, made, numbers, share_of_first
 
 from lengthwise.models import GPT, Attention, MinimalTransformer, SetReader
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.testing._shared import shaken
 from lengthwise.testing.remedy import calls
 from lengthwise.theory.tables import read_tables

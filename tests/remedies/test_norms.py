@@ -6,7 +6,7 @@ from torch import nn
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, Attention, SetReader
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys, Shape
 from lengthwise.remedies.norms import FleetBatchNorm, LayerNorm, Norm

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, GPTModel, MinimalTransformer
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys, Shape
 from lengthwise.remedies.learned import Learned, Offset

@@ -7,7 +7,7 @@ import torch
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, GPTModel, SetReader
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.remedies import Shape
 from lengthwise.remedies.randomized import Randomized
 from lengthwise.runs import Recipe

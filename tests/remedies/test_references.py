@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lengthwise.models import GPT, Attention, MinimalTransformer
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.remedies import Keys
 from lengthwise.remedies.alibi import slopes
 from lengthwise.tasks import Tokens

@@ -10,7 +10,7 @@ from weight_tools import everything, made, numbers
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, MinimalTransformer
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.remedies.reguformer import Selection
 
 HEADS, LENGTH = 2, 30

@@ -13,7 +13,7 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, GPTModel
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys, Remedy, Shape
 from lengthwise.runs import Recipe

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.models import GPT, Attention, GPTModel
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.remedies import Keys
 from lengthwise.runs import Recipe, RunFolder, execute, recipe_for
 from lengthwise.runs.models import load_trainer

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, SetReader
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.tasks import IGNORE_INDEX, ArgmaxRetrieval, Batch, Othello, SetComplement, Task
 from lengthwise.training import Fleet, Hyperparameters, Trainer, build_fleet
 from lengthwise.training.losses import FleetLoss, count_answers

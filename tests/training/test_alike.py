@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, MinimalTransformer, SetReader
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.remedies import Dropout
 from lengthwise.tasks import SetComplement
 from lengthwise.training import Fleet, Trainer

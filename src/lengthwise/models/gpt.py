@@ -2,33 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from lengthwise.errors import require, require_name
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models._base import Model, embedded, model, position_ids, read_of, tokens_of
-from lengthwise.models.attention import Attention
-from lengthwise.randomness import where
-from lengthwise.remedies import Dropout, Keys, Shape
-from lengthwise.remedies._chain import Chain, chain_key_maps, require_fit
+from lengthwise.models.blocks import (
+    Layout,
+    MLPKind,
+    NormKind,
+    Size,
+    blocks_of,
+    chain_for,
+    norm_of,
+)
+from lengthwise.remedies import Dropout
 from lengthwise.remedies.learned import DEVIATION
 from lengthwise.tasks import Task, Tokens, TokenTask
-
-Layout = Literal["pre", "post", "sandwich"]
-NormKind = Literal["layernorm", "rmsnorm"]
-MLPKind = Literal["gelu", "gated"]
-
-
-class Size(NamedTuple):
-    """How large a GPT is."""
-
-    layers: int
-    heads: int
-    width: int
-
 
 SIZES = {"original": Size(8, 8, 512), "small": Size(4, 4, 128), "tiny": Size(2, 4, 64)}
 """Othello-GPT's own size, and two for processors without a GPU (ours)."""
@@ -84,42 +75,22 @@ class GPT(nn.Module):
             InputError: A value is out of range, or remedies do not go together.
         """
         super().__init__()
-        for field, value in (("vocab", vocab), ("max_length", max_length), *size._asdict().items()):
+        for field, value in (("vocab", vocab), ("max_length", max_length)):
             require(value >= 1, field, value, "at least 1")
-        require(size.width % size.heads == 0, "width", size.width, f"a multiple of {size.heads}")
         require_name(layout, ("pre", "post", "sandwich"), "layout")
         require_name(norm, ("layernorm", "rmsnorm"), "norm")
         require_name(mlp, ("gelu", "gated"), "mlp")
-        shape = Shape(
-            width=size.width,
-            heads=size.heads,
-            head_width=size.width // size.heads // chain_key_maps(remedies),
-            value_width=size.width,
-            layer=0,
-            max_length=max_length,
-            max_train_length=max_train_length or max_length,
-            tracks=tracks,
-        )
-        chain = Chain(remedies, shape, where())
+        chain = chain_for(size, remedies, max_length, max_train_length or max_length, tracks)
         self.causal = causal
         self.tokens = nn.Embedding(vocab, size.width)
         self.remedies = chain.of_model()
         self.embed_dropout = Dropout(embed_dropout, "embed_dropout")
-        self.blocks = nn.Sequential()
-        for layer in range(size.layers):
-            attention = Attention(
-                size.width,
-                heads=size.heads,
-                bias=True,
-                remedies=chain.of_layer(layer),
-                attention_dropout=Dropout(attention_dropout, "attention_dropout"),
-                resid_dropout=Dropout(resid_dropout, "resid_dropout"),
-            )
-            every = [*self.remedies, *attention.remedies]
-            require_fit(every, positions=True, causal=causal, tracks=tracks, model="a GPT")
-            block = Block(attention, size.width, Dropout(resid_dropout), layout, norm, mlp)
-            self.blocks.append(block)
-        self.norm = nn.Identity() if layout == "post" else _norm(norm, size.width)
+        self.blocks = blocks_of(
+            size, chain, self.remedies, layout=layout, norm=norm, mlp=mlp,
+            attention_dropout=attention_dropout, resid_dropout=resid_dropout,
+            positions=True, causal=causal, tracks=tracks, model="a GPT",
+        )  # fmt: skip
+        self.norm = nn.Identity() if layout == "post" else norm_of(norm, size.width)
         self.unembedding = nn.Linear(size.width, classes or vocab, bias=False)
         for name, module in self.named_modules():
             if "remedies" not in name.split("."):  # they begin as they say themselves
@@ -147,71 +118,6 @@ class GPT(nn.Module):
             hidden = block(hidden, read)
         normed: Tensor = self.norm(hidden)
         return normed
-
-
-class Block(nn.Module):
-    """One layer: attention, then the MLP, each on the side of the residual stream."""
-
-    def __init__(
-        self,
-        attention: Attention,
-        width: int,
-        dropout: Dropout,
-        layout: Layout,
-        norm: NormKind,
-        mlp: MLPKind,
-    ) -> None:
-        super().__init__()
-        self.layout = layout
-        self.attention_norm = _norm(norm, width)
-        self.attention = attention
-        self.mlp_norm = _norm(norm, width)
-        self.mlp: nn.Module = (
-            nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-            if mlp == "gelu"
-            else GatedMLP(width)
-        )
-        self.resid_dropout = dropout
-        if layout == "sandwich":
-            self.attention_second = _norm(norm, width)
-            self.mlp_second = _norm(norm, width)
-
-    def forward(self, hidden: Tensor, read: Keys) -> Tensor:
-        """`(batch, length, width)` to the same."""
-        if self.layout == "post":
-            hidden = self.attention_norm(hidden + self.attention(hidden, hidden, read))
-            after: Tensor = self.mlp_norm(hidden + self.resid_dropout(self.mlp(hidden)))
-            return after
-        x = self.attention_norm(hidden)
-        attended = self.attention(x, x, read)
-        if self.layout == "sandwich":
-            attended = self.attention_second(attended)
-        hidden = hidden + attended
-        changed = self.mlp(self.mlp_norm(hidden))
-        if self.layout == "sandwich":
-            changed = self.mlp_second(changed)
-        added: Tensor = hidden + self.resid_dropout(changed)
-        return added
-
-
-class GatedMLP(nn.Module):
-    """GEGLU (arXiv 2002.05202): W_3 (GELU(W_1 x) * W_2 x), 8/3 times as wide as the model."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        inner = -(-8 * width // 3)
-        self.gate = nn.Linear(width, inner)
-        self.up = nn.Linear(width, inner)
-        self.down = nn.Linear(inner, width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """`(..., width)` to the same."""
-        out: Tensor = self.down(functional.gelu(self.gate(x)) * self.up(x))
-        return out
-
-
-def _norm(kind: NormKind, width: int) -> nn.Module:
-    return nn.LayerNorm(width) if kind == "layernorm" else nn.RMSNorm(width, eps=1e-5)
 
 
 def _initialise(module: nn.Module) -> None:

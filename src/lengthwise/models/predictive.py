@@ -10,7 +10,8 @@ from torch.nn import functional
 from lengthwise.errors import require
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models._base import model, tokens_of
-from lengthwise.models.gpt import GPT, GPTModel, Size
+from lengthwise.models.blocks import Size
+from lengthwise.models.gpt import GPT, GPTModel
 from lengthwise.randomness import at, below, bits, seeded, where
 from lengthwise.remedies._chain import names_of
 from lengthwise.remedies._keys import ids_like

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from lengthwise.errors import require
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models._base import Model, model, position_ids, read_of
-from lengthwise.models.attention import Attention
-from lengthwise.models.gpt import Block
-from lengthwise.randomness import where
-from lengthwise.remedies import Dropout, Shape
-from lengthwise.remedies._chain import Chain, chain_key_maps, require_fit
+from lengthwise.models.blocks import Size, blocks_of, chain_for
+from lengthwise.remedies import Dropout
 from lengthwise.tasks import PairTask, Task, Tokens
 
 NEIGHBOURS = 3
@@ -64,36 +60,16 @@ class Siamese(nn.Module):
             InputError: A value is out of range, or remedies do not go together.
         """
         super().__init__()
-        for field, value in (("layers", layers), ("heads", heads), ("width", width)):
-            require(value >= 1, field, value, "at least 1")
-        require(width % heads == 0, "width", width, f"a multiple of heads = {heads}")
-        shape = Shape(
-            width=width,
-            heads=heads,
-            head_width=width // heads // chain_key_maps(remedies),
-            value_width=width,
-            layer=0,
-            max_length=max_length,
-            max_train_length=max_train_length or max_length,
-        )
-        chain = Chain(remedies, shape, where())
+        size = Size(layers, heads, width)
+        chain = chain_for(size, remedies, max_length, max_train_length or max_length)
         self.remedies = chain.of_model()
         self.embedding = nn.Linear(NEIGHBOURS * channels, width)
         self.embed_dropout = Dropout(embed_dropout, "embed_dropout")
-        self.blocks = nn.Sequential()
-        for layer in range(layers):
-            attention = Attention(
-                width,
-                heads=heads,
-                bias=True,
-                remedies=chain.of_layer(layer),
-                attention_dropout=Dropout(attention_dropout, "attention_dropout"),
-                resid_dropout=Dropout(resid_dropout, "resid_dropout"),
-            )
-            every = [*self.remedies, *attention.remedies]
-            require_fit(every, positions=True, causal=False, tracks=1, model="a siamese encoder")
-            dropout = Dropout(resid_dropout)
-            self.blocks.append(Block(attention, width, dropout, "post", "layernorm", "gelu"))
+        self.blocks = blocks_of(
+            size, chain, self.remedies, layout="post",
+            attention_dropout=attention_dropout, resid_dropout=resid_dropout,
+            positions=True, causal=False, tracks=1, model="a siamese encoder",
+        )  # fmt: skip
         self.answer = nn.Sequential(
             nn.Linear(2 * width, width), nn.GELU(), nn.Linear(width, classes)
         )

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from lengthwise.errors import InputError
 from lengthwise.models import GPT, Attention, GPTModel
-from lengthwise.models.gpt import Size
+from lengthwise.models.blocks import Size
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys
 from lengthwise.remedies._chain import canonical, names_of
