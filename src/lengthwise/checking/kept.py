@@ -6,15 +6,12 @@ lengths/plain/N.mechanism.safetensors   what its attention does there
 lengths/NAME/N.safetensors              what it does with the what-if NAME
 """
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lengthwise.checking.behaviour import Behaviour
-from lengthwise.errors import InputError, require
-from lengthwise.files import write_text
+from lengthwise.probing.kept import take_folder
 from lengthwise.probing.summary import Summary
-from lengthwise.runs.version import code_version
 
 PLAIN = "plain"
 """The model as it is."""
@@ -42,21 +39,8 @@ class KeptLengths:
     def __init__(self, folder: Path | None, settings: Settings) -> None:
         """Open the folder, or make it; a check with other settings in it is left alone."""
         self._folder = folder
-        if folder is None:
-            return
-        file = folder / "check.json"
-        wanted = json.loads(json.dumps(asdict(settings)))
-        if file.exists():
-            _require_same(file, wanted)
-            return
-        try:
-            empty = not folder.exists() or not any(folder.iterdir())
-            require(empty, "out", str(folder), "a folder that is new, empty, or holds this check")
-            (folder / "lengths").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"out = {str(folder)!r}: cannot be made: {error.strerror}") from error
-        about = {"settings": wanted, "version": code_version()}
-        write_text(file, json.dumps(about, indent=1) + "\n")
+        if folder is not None:
+            take_folder(folder, "check", asdict(settings))
 
     def load(self, what_if: str, length: int) -> Behaviour | None:
         """What was measured at a length; None if it is not done."""
@@ -84,16 +68,3 @@ class KeptLengths:
         if self._folder is None:
             return None
         return self._folder / "lengths" / what_if / f"{length:07d}{kind}.safetensors"
-
-
-def _require_same(file: Path, wanted: dict[str, object]) -> None:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))["settings"]
-        changed = [key for key in wanted if wanted[key] != found.get(key)]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{file} is damaged: expected the JSON of a check") from error
-    if changed:
-        raise InputError(
-            f"out = {str(file.parent)!r}: holds a check with another {', '.join(changed)}; "
-            "remove it or choose another folder"
-        )

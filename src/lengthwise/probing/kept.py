@@ -7,6 +7,7 @@ lengths/N.safetensors        the summary of length N
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_text
@@ -48,19 +49,7 @@ class KeptLengths:
     def __init__(self, folder: Path, settings: Settings) -> None:
         """Open the folder, or make it; a probe with other settings in it is left alone."""
         self._folder = folder / "lengths"
-        file = folder / "probe.json"
-        wanted = json.loads(json.dumps(asdict(settings)))
-        if file.exists():
-            _require_same(file, wanted)
-            return
-        try:
-            empty = not folder.exists() or not any(folder.iterdir())
-            require(empty, "out", str(folder), "a folder that is new, empty, or holds this probe")
-            self._folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"out = {str(folder)!r}: cannot be made: {error.strerror}") from error
-        about = {"settings": wanted, "version": code_version()}
-        write_text(file, json.dumps(about, indent=1) + "\n")
+        take_folder(folder, "probe", asdict(settings))
 
     def __contains__(self, length: int) -> bool:
         """Whether this length is done."""
@@ -78,14 +67,35 @@ class KeptLengths:
         return self._folder / f"{length:07d}.safetensors"
 
 
-def _require_same(file: Path, wanted: dict[str, object]) -> None:
+def take_folder(folder: Path, kind: str, settings: dict[str, Any]) -> None:
+    """Make a folder of lengths with its `KIND.json`, or find that it has the same settings.
+
+    Raises:
+        InputError: It cannot be made, holds something else, or other settings.
+    """
+    file = folder / f"{kind}.json"
+    wanted = json.loads(json.dumps(settings))
+    if file.exists():
+        _require_same(file, kind, wanted)
+        return
+    try:
+        empty = not folder.exists() or not any(folder.iterdir())
+        require(empty, "out", str(folder), f"a folder that is new, empty, or holds this {kind}")
+        (folder / "lengths").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"out = {str(folder)!r}: cannot be made: {error.strerror}") from error
+    about = {"settings": wanted, "version": code_version()}
+    write_text(file, json.dumps(about, indent=1) + "\n")
+
+
+def _require_same(file: Path, kind: str, wanted: dict[str, Any]) -> None:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))["settings"]
         changed = [key for key in wanted if wanted[key] != found.get(key)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{file} is damaged: expected the JSON of a probe") from error
+        raise InputError(f"{file} is damaged: expected the JSON of a {kind}") from error
     if changed:
         raise InputError(
-            f"out = {str(file.parent)!r}: holds a probe with another {', '.join(changed)}; "
+            f"out = {str(file.parent)!r}: holds a {kind} with another {', '.join(changed)}; "
             "remove it or choose another folder"
         )
