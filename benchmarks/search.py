@@ -24,12 +24,12 @@ from _harness import Comparison, arguments, report
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lengthwise.executors import Done
 from lengthwise.measures import MEASURES
 from lengthwise.models import MinimalTransformer
 from lengthwise.papers.whats_missing.search.space import DROPOUTS, set_complement_space
 from lengthwise.search import LocalExecutor, SearchFolder, Space, search
 from lengthwise.search.distributions import Choice, LogUniform, Sometimes
-from lengthwise.search.executors import Done
 from lengthwise.search.packing import Chunk, pack
 from lengthwise.search.space import Trial
 from lengthwise.search.work import Work

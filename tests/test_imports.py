@@ -22,10 +22,11 @@ LAYERS = (
     {"training"},
     {"measures"},
     {"runs"},
+    {"executors"},
     {"search", "theory", "probing"},
     {"claims"},
     {"report"},
-    {"papers", "checking"},
+    {"papers", "checking", "comparing"},
     {"testing"},
     {"cli"},
 )

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lengthwise.errors import InputError
+from lengthwise.executors import Done
 from lengthwise.models import MinimalModel
 from lengthwise.runs import recipe_for
 from lengthwise.search import Choice, LogUniform, Sometimes, Space, Uniform
-from lengthwise.search.executors import Done
 from lengthwise.search.packing import Chunk
 from lengthwise.search.work import Work
 
@@ -121,6 +121,6 @@ class Inline:
         """Work on all chunks, one after the other."""
         for chunk in chunks:
             try:
-                yield Done(chunk, work.do(chunk.trials))
+                yield Done(chunk, work.do(chunk))
             except RuntimeError as error:
                 raise InputError(f"trials {chunk.trials}: RuntimeError: {error}") from error

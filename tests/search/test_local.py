@@ -4,8 +4,8 @@ import pytest
 from search.small import Inline
 
 from lengthwise.errors import InputError
+from lengthwise.executors import Executor
 from lengthwise.search import LocalExecutor
-from lengthwise.search.executors import Executor
 from lengthwise.search.packing import Chunk, pack
 from lengthwise.search.space import space_from_text
 from lengthwise.search.work import Work

@@ -72,7 +72,7 @@ def test_the_result_does_not_depend_on_the_packing() -> None:
     for name, fleets in packings.items():
         found[name] = {}
         for fleet in fleets:
-            found[name] |= readings(work.do(fleet))
+            found[name] |= readings(work.train(fleet))
     for name in ("alone", "mixed"):
         for number, values in found[name].items():
             np.testing.assert_allclose(values, found["together"][number], atol=1e-6)
@@ -84,15 +84,15 @@ def test_trials_with_and_without_dropout_by_place_may_share_a_fleet() -> None:
     trials = [space.trial(4, number) for number in range(40)]
     same = [t.number for t in trials if t.recipe == trials[0].recipe]
     assert len({space.trial(4, n).hyperparameters.attention_dropout > 0 for n in same}) == 2
-    whole = readings(work.do(same))
+    whole = readings(work.train(same))
     for number in (same[0], same[1], same[-1]):
-        alone = readings(work.do([number]))
+        alone = readings(work.train([number]))
         np.testing.assert_allclose(alone[number], whole[number], atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_two_seeds_give_two_searches(seed: int) -> None:
-    mine, other = (readings(Work(small_space(), s).do([0])) for s in (seed, seed + 1))
+    mine, other = (readings(Work(small_space(), s).train([0])) for s in (seed, seed + 1))
     assert not np.array_equal(mine[0], other[0])
 
 

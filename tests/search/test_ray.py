@@ -18,9 +18,9 @@ ray = pytest.importorskip("ray")
 from ray.cluster_utils import Cluster  # noqa: E402
 
 from lengthwise.errors import InputError  # noqa: E402
+from lengthwise.executors import Executor  # noqa: E402
 from lengthwise.progress import Progress  # noqa: E402
 from lengthwise.search import RayExecutor, search  # noqa: E402
-from lengthwise.search.executors import Executor  # noqa: E402
 from lengthwise.search.space import space_from_text  # noqa: E402
 from lengthwise.testing import ExecutorConformance  # noqa: E402
 
@@ -71,7 +71,7 @@ def test_a_lost_node_loses_no_trial(cluster: Any, tmp_path: Path) -> None:
 
 
 def test_something_else_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lengthwise.search.executors.ray.CONNECT_SECONDS", 3.0)
+    monkeypatch.setattr("lengthwise.executors.ray.CONNECT_SECONDS", 3.0)
     for greeting in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b""):
         with socket.create_server(("127.0.0.1", 0)) as server:
             threading.Thread(target=_answer, args=(server, greeting), daemon=True).start()

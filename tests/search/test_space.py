@@ -260,12 +260,12 @@ def test_a_file_defines_its_own_model_and_remedy(
     trials = [space.trial(0, number) for number in range(8)]
     assert {type(t.recipe.model).__name__ for t in trials} == {"OwnSums", "MinimalModel"}
     assert any(trial.recipe.model.remedies for trial in trials)
-    expected = Work(space, seed=0).do([0])
+    expected = Work(space, seed=0).train([0])
     packed, described = pickle.dumps(Work(space, seed=0)), space.describe()
     path.unlink()
     monkeypatch.setattr(registry, "_FILES", {})  # as in another process
     copy = pickle.loads(packed)
-    assert copy.do([0]) == expected
+    assert copy.train([0]) == expected
     assert copy.space.describe() == described
 
 
@@ -302,12 +302,12 @@ def test_files_that_a_space_names_travel_with_it(
     before = space.describe()
     assert list(before["recipe"]["files"].values()) == [REMEDY.format(factor=2)]
     work = Work(space, seed=0)
-    packed, expected = pickle.dumps(work), work.do([0]) + work.do([1])
+    packed, expected = pickle.dumps(work), work.train([0]) + work.train([1])
     Path("times.py").write_text(REMEDY.format(factor=3))
     assert space.describe() == before, "known by what was in it"
     monkeypatch.setattr(registry, "_FILES", {})  # as in another process
     copy = pickle.loads(packed)
-    assert copy.do([0]) + copy.do([1]) == expected
+    assert copy.train([0]) + copy.train([1]) == expected
     assert {copy.space.trial(0, number).recipe.model.remedies for number in (0, 1)} != {()}
 
 

@@ -28,7 +28,7 @@ def files(folder: Path, *chunks: list[int]) -> list[Path]:
     """The chunks' files."""
     paths = []
     for chunk in chunks:
-        content = Work(SPACE, 0).do(chunk)
+        content = Work(SPACE, 0).train(chunk)
         paths.append(folder / file_name(content))
         paths[-1].write_bytes(content)
     return paths

@@ -1,5 +1,6 @@
 """Search: thousands of small models with random hyper-parameters, on a laptop or a cluster."""
 
+from lengthwise.executors import LocalExecutor, RayExecutor
 from lengthwise.search.distributions import (
     Choice,
     Integers,
@@ -8,7 +9,6 @@ from lengthwise.search.distributions import (
     Uniform,
     When,
 )
-from lengthwise.search.executors import LocalExecutor, RayExecutor
 from lengthwise.search.folder import SearchFolder
 from lengthwise.search.run import search
 from lengthwise.search.space import Space, load_space

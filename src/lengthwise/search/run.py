@@ -9,9 +9,9 @@ from pathlib import Path
 import polars
 
 from lengthwise.errors import require, require_name
+from lengthwise.executors import Executor, LocalExecutor
 from lengthwise.measures import MEASURES
 from lengthwise.progress import Progress, Report
-from lengthwise.search.executors import Executor, LocalExecutor
 from lengthwise.search.folder import SearchFolder
 from lengthwise.search.objective import maximised, ranked
 from lengthwise.search.packing import Chunk, pack
@@ -70,8 +70,8 @@ def search(
             for result in results:
                 if result is not None:
                     folder.add(result.content)
-                    folder.log(f"{result.chunk}: done")
-                    state.add(result.chunk, result.content)
+                    folder.log(f"{result.job}: done")
+                    state.add(result.job, result.content)
                 report(state.progress())
         finally:
             results.close()  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from lengthwise.search.packing import Chunk
 from lengthwise.search.space import Space
 from lengthwise.search.table import chunk_file
 from lengthwise.training import Trainer
@@ -15,7 +16,11 @@ class Work:
     space: Space
     seed: int
 
-    def do(self, trials: Sequence[int], stop: Callable[[], bool] = lambda: False) -> bytes:
+    def do(self, job: Chunk, stop: Callable[[], bool] = lambda: False) -> bytes:
+        """Train and measure a chunk: see `lengthwise.executors.Work`."""
+        return self.train(job.trials, stop)
+
+    def train(self, trials: Sequence[int], stop: Callable[[], bool] = lambda: False) -> bytes:
         """Train and measure the given trials as one fleet.
 
         Args:

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from lengthwise.errors import InputError
+from lengthwise.executors import Done, Executor
 from lengthwise.runs import recipe_for
 from lengthwise.search import Choice, LogUniform, Space
-from lengthwise.search.executors import Done, Executor
 from lengthwise.search.packing import Chunk, pack
 from lengthwise.search.space import space_from_text
 from lengthwise.search.work import Work
@@ -87,9 +87,9 @@ class ExecutorConformance:
         chunks = [*pack(SPACE, 1, range(5)), *pack(SPACE, 1, range(5, 9))]
         assert len(chunks) >= 3
         results = self.done(work, chunks)
-        assert Counter(result.chunk for result in results) == Counter(chunks)
+        assert Counter(result.job for result in results) == Counter(chunks)
         for result in results:
-            assert result.content == work.do(result.chunk.trials), "as in this process, to the bit"
+            assert result.content == work.do(result.job), "as in this process, to the bit"
 
     def test_no_chunks_is_no_work(self) -> None:
         """Nothing comes back, and it ends."""
@@ -99,7 +99,7 @@ class ExecutorConformance:
         """Its text travels to the workers."""
         space = space_from_text("somewhere.py", OF_A_FILE)
         (result,) = self.done(Work(space, seed=0), [Chunk((0, 1), 4)])
-        assert result.content == Work(space, seed=0).do((0, 1))
+        assert result.content == Work(space, seed=0).train((0, 1))
 
     def test_a_chunk_that_fails_is_named(self) -> None:
         """With its trials and what went wrong."""

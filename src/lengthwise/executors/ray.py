@@ -4,13 +4,11 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from lengthwise.errors import InputError, require
-from lengthwise.search.executors._base import Done
-from lengthwise.search.packing import Chunk
-from lengthwise.search.work import Work
+from lengthwise.executors._base import Done, Work
 
 ANSWER_SECONDS = 5.0
 """How long an address may take to accept a connection."""
@@ -24,8 +22,8 @@ WAIT_SECONDS = 0.5
 class RayExecutor:
     """Trains on a Ray cluster, one fleet per core, one thread each.
 
-    Results come back through Ray, and the process that started the search writes them: nodes need
-    neither a disk in common nor the file that defines the space.
+    Results come back through Ray, and the process that started the work writes them: nodes need
+    neither a disk in common nor the files that the user named.
     """
 
     name = "ray"
@@ -45,14 +43,14 @@ class RayExecutor:
         self.address = address
         self.workers = workers
 
-    def run(self, work: Work, chunks: Sequence[Chunk]) -> Iterator[Done | None]:
-        """Work on all chunks; see `Executor`. Ray does again what a lost node was doing."""
+    def run(self, work: Work, jobs: Sequence[Hashable]) -> Iterator[Done | None]:
+        """Do all jobs; see `Executor`. Ray does again what a lost node was doing."""
         ray = _import_ray()
         ours = not ray.is_initialized()
         if ours:
             self._connect(ray)
         try:
-            yield from _run(ray, work, chunks)
+            yield from _run(ray, work, jobs)
         finally:
             if ours:
                 ray.shutdown()
@@ -70,28 +68,28 @@ class RayExecutor:
             ) from error
 
 
-def _run(ray: Any, work: Work, chunks: Sequence[Chunk]) -> Iterator[Done | None]:
+def _run(ray: Any, work: Work, jobs: Sequence[Hashable]) -> Iterator[Done | None]:
     # No limit on retries: a task that fails because its node is gone has done nothing wrong.
     remote = ray.remote(num_cpus=1, max_retries=-1)(_do)
     shared = ray.put(work)
-    waiting = deque(chunks)
-    running: dict[Any, Chunk] = {}
+    waiting = deque(jobs)
+    running: dict[Any, Hashable] = {}
     try:
         while waiting or running:
             # Two per core keep every core busy without burying the cluster under tasks.
             cores = int(ray.cluster_resources().get("CPU", 1))
             while waiting and len(running) < 2 * cores:
-                chunk = waiting.popleft()
-                running[remote.remote(shared, chunk.trials)] = chunk
+                job = waiting.popleft()
+                running[remote.remote(shared, job)] = job
             ready, _ = ray.wait(list(running), num_returns=1, timeout=WAIT_SECONDS)
             for reference in ready:
-                chunk = running.pop(reference)
+                job = running.pop(reference)
                 try:
                     content = ray.get(reference)
                 except ray.exceptions.RayTaskError as error:
                     reason = str(error.cause).splitlines()[0]
-                    raise InputError(f"{chunk}: {type(error.cause).__name__}: {reason}") from error
-                yield Done(chunk, content)
+                    raise InputError(f"{job}: {type(error.cause).__name__}: {reason}") from error
+                yield Done(job, content)
             if not ready:
                 yield None
     finally:
@@ -99,11 +97,11 @@ def _run(ray: Any, work: Work, chunks: Sequence[Chunk]) -> Iterator[Done | None]
             ray.cancel(reference, force=True)
 
 
-def _do(work: Work, trials: tuple[int, ...]) -> bytes:
+def _do(work: Work, job: Hashable) -> bytes:
     import torch
 
     torch.set_num_threads(1)
-    return work.do(trials)
+    return work.do(job)
 
 
 def _import_ray() -> Any:

@@ -1,13 +1,11 @@
 """Processes of this machine: one per core, one thread each."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 
 from lengthwise.errors import InputError, require
+from lengthwise.executors._base import Done, Work
 from lengthwise.pool import cores, run_jobs
-from lengthwise.search.executors._base import Done
-from lengthwise.search.packing import Chunk
-from lengthwise.search.work import Work
 
 
 class LocalExecutor:
@@ -20,9 +18,9 @@ class LocalExecutor:
         require(workers is None or workers >= 1, "workers", workers, "at least 1")
         self.workers = workers or cores()
 
-    def run(self, work: Work, chunks: Sequence[Chunk]) -> Iterator[Done | None]:
-        """Work on all chunks; see `Executor`."""
-        events = run_jobs(partial(_do, work), chunks, self.workers)
+    def run(self, work: Work, jobs: Sequence[Hashable]) -> Iterator[Done | None]:
+        """Do all jobs; see `Executor`."""
+        events = run_jobs(partial(_do, work), jobs, self.workers)
         try:
             for event in events:
                 if event is None:
@@ -35,5 +33,7 @@ class LocalExecutor:
             events.close()
 
 
-def _do(work: Work, chunk: Chunk, say: Callable[[object], None], stop: Callable[[], bool]) -> bytes:
-    return work.do(chunk.trials, stop)
+def _do(
+    work: Work, job: Hashable, say: Callable[[object], None], stop: Callable[[], bool]
+) -> bytes:
+    return work.do(job, stop)
