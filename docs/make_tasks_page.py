@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from lengthwise.cli.families import FAMILIES, by_family
+from lengthwise.tasks._families import FAMILIES, by_family
 from lengthwise.cli.tasks import shown_length
 from lengthwise.measures import Baseline, baselines
 from lengthwise.registry import TASKS, Listed

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lengthwise.cli import main
-from lengthwise.cli.families import FAMILIES, OTHERS, by_family
+from lengthwise.tasks._families import FAMILIES, OTHERS, by_family
 from lengthwise.measures import baselines
 from lengthwise.randomness import address
 from lengthwise.registry import TASKS

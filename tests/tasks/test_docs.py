@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lengthwise.cli import main
-from lengthwise.cli.families import FAMILIES, by_family
+from lengthwise.tasks._families import FAMILIES, by_family
 from lengthwise.registry import TASKS
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -93,7 +93,7 @@ def shown_length(task: "Task") -> int:
 
 
 def _list() -> None:
-    from lengthwise.cli.families import FAMILIES, by_family
+    from lengthwise.tasks._families import FAMILIES, by_family
 
     listed = by_family()
     width = max(len(one.name) for own in listed.values() for one in own)
@@ -108,7 +108,7 @@ def _list() -> None:
 def _explain(task: Any, length: int | None, examples: int, seed: int) -> int:
     from rich.console import Console
 
-    from lengthwise.cli.families import family_of
+    from lengthwise.tasks._families import family_of
     from lengthwise.measures import baselines
     from lengthwise.report.tasks import baseline_table, example_lines, source_of
     from lengthwise.runs.exhausted import count_by_drawing
