@@ -14,7 +14,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.executors import Done
+from lengthwise.executors import Work as ExecutorWork
 from lengthwise.measures import MEASURES
 from lengthwise.models import MinimalTransformer
 from lengthwise.papers.whats_missing.search.space import DROPOUTS, set_complement_space
@@ -204,12 +205,14 @@ class Replay:
     name = "replay"
 
     def __init__(self, content: bytes, chunks: Sequence[Chunk]) -> None:
-        self.results = {chunk: Done(chunk, like(content, chunk.trials)) for chunk in chunks}
+        self.results: dict[Hashable, Done] = {
+            chunk: Done(chunk, like(content, chunk.trials)) for chunk in chunks
+        }
 
-    def run(self, work: Work, chunks: Sequence[Chunk]) -> Iterator[Done | None]:
+    def run(self, work: ExecutorWork, jobs: Sequence[Hashable]) -> Iterator[Done | None]:
         """Yield every chunk at once."""
-        for chunk in chunks:
-            yield self.results[chunk]
+        for job in jobs:
+            yield self.results[job]
 
 
 def bookkeeping_seconds(content: bytes) -> float:

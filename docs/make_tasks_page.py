@@ -5,7 +5,6 @@ from pathlib import Path
 
 import torch
 
-from lengthwise.tasks._families import FAMILIES, by_family
 from lengthwise.cli.tasks import shown_length
 from lengthwise.measures import Baseline, baselines
 from lengthwise.registry import TASKS, Listed
@@ -13,6 +12,7 @@ from lengthwise.report.numbers import number
 from lengthwise.report.tasks import SHOWN, example_lines, source_of
 from lengthwise.runs.recipe import default_training
 from lengthwise.tasks import Task
+from lengthwise.tasks._families import FAMILIES, by_family
 
 PAGE = Path(__file__).parent / "tasks.md"
 

@@ -18,6 +18,11 @@ COMMANDS = {
     "resume": ("resume", "Resume", "Resume a run that was stopped"),
     "tasks": ("tasks", "command", "List all tasks, show examples of one, check your own"),
     "show": ("show", "Show", "Print what a run measured, and plot it"),
+    "compare": (
+        "compare",
+        "Compare",
+        "Every remedy x task x length by the same rules, on one page",
+    ),
     "reproduce": ("reproduce", "Reproduce", "Test the claims of a paper and write a page about it"),
     "report": ("report", "Report", "Judge claims on results, and write a Markdown page about them"),
     "trust": ("trust", "Trust", "Let code run that came inside somebody else's run or checkpoint"),

@@ -108,10 +108,10 @@ def _list() -> None:
 def _explain(task: Any, length: int | None, examples: int, seed: int) -> int:
     from rich.console import Console
 
-    from lengthwise.tasks._families import family_of
     from lengthwise.measures import baselines
     from lengthwise.report.tasks import baseline_table, example_lines, source_of
     from lengthwise.runs.exhausted import count_by_drawing
+    from lengthwise.tasks._families import family_of
 
     lengths = task.lengths
     if length is None:

@@ -230,9 +230,7 @@ def _differences(own: list[tuple[np.ndarray, np.ndarray]]) -> list[Difference | 
     return found
 
 
-def _paired(
-    one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]
-) -> np.ndarray:
+def _paired(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Differences over the seeds that both have."""
     _, own, others = np.intersect1d(one[0], other[0], return_indices=True)
     difference: np.ndarray = one[1][own] - other[1][others]

@@ -99,7 +99,9 @@ class Study:
         """
         trainings = self.trainings()
         planned = {
-            (entry, plan.name): self.cells(entry, plan) for plan in self.plans for entry in trainings
+            (entry, plan.name): self.cells(entry, plan)
+            for plan in self.plans
+            for entry in trainings
         }
         for first in range(1, self.seeds + 1, SEEDS_PER_FLEET):
             seeds = range(first, min(first + SEEDS_PER_FLEET, self.seeds + 1))

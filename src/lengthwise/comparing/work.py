@@ -1,5 +1,6 @@
 """What a worker does: train a fleet, measure it on the way, give the records of its cells back."""
 
+import dataclasses
 import statistics
 import time
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import NamedTuple
 
 from lengthwise.comparing.cells import Job
 from lengthwise.comparing.records import records_file
+from lengthwise.runs import Recipe
 from lengthwise.runs.table import all_weights
 from lengthwise.training import Trainer
 
@@ -16,6 +18,9 @@ POINTS = 4
 
 COST_ROUNDS = 9
 """Steps of the entry and of the baseline that are timed in turn; the median counts. Ours."""
+
+PART_ON_THE_WAY = 4
+"""On the way, so much less is tested than at the end. Ours."""
 
 LEFT_OUT = ("displacement", "argmax_illegal")
 """Measures that are not kept: one is no score, the other is 1 - accuracy."""
@@ -76,11 +81,12 @@ def cost(job: Job) -> float:
 def _measure(job: Job, trainer: Trainer, found: list[list[Value]]) -> None:
     """Measure all models with the weights they have; at the end with their averages as well."""
     over = trainer.steps_done == trainer.steps
+    recipe = job.recipe if over else _tested_less(job.recipe)
     suffix = "".join(f"_{name}" for name in job.recipe.test_remedies)
     for weights in all_weights(trainer):
         if weights.kind != "raw" and not over:
             break
-        for one in job.recipe.measure(trainer.fleet, weights.values):
+        for one in recipe.measure(trainer.fleet, weights.values):
             if suffix and not one.measure.endswith(suffix):
                 continue  # its tests are those with the remedy
             measure = one.measure.removesuffix(suffix)
@@ -89,6 +95,12 @@ def _measure(job: Job, trainer: Trainer, found: list[list[Value]]) -> None:
             for values, value in zip(found, one.values.tolist(), strict=True):
                 step = trainer.steps_done
                 values.append(Value(weights.kind, step, one.length, measure, value))
+
+
+def _tested_less(recipe: Recipe) -> Recipe:
+    items = recipe.test_items and max(1, recipe.test_items // PART_ON_THE_WAY)
+    inputs = max(1, recipe.test_inputs // PART_ON_THE_WAY)
+    return dataclasses.replace(recipe, test_inputs=inputs, test_items=items)
 
 
 class _GivenUp(Exception):  # noqa: N818 - being stopped is no error
