@@ -1,0 +1,1 @@
+"""Every remedy on every task at every length, under the same rules."""
