@@ -29,9 +29,15 @@ def payload(remedies: int = 16, tasks: int = 8, seeds: int = 4) -> dict[str, Any
     """A study of that size in which later remedies reach further."""
     names = [_remedy(place) for place in range(remedies)]
     chosen = [_task(place) for place in range(tasks)]
-    cells = [
-        _cell(place, name, task, seeds) for place, name in enumerate(names) for task in chosen
-    ]
+    cells = [_cell(place, name, task, seeds) for place, name in enumerate(names) for task in chosen]
+    base = {cell["task"]: cell["scores"] for cell in cells if cell["remedy"] == "rotary"}
+    for cell in cells:
+        if cell["remedy"] != "rotary":
+            cell["differences"] = _minus(cell["scores"], base[cell["task"]])
+    summaries = [_summary(place, name, cells, tasks, seeds) for place, name in enumerate(names)]
+    summaries.sort(key=lambda one: -one["reach"]["mean"])
+    for rank, one in enumerate(summaries, 1):
+        one["rank"] = [max(1, rank - 1), min(remedies, rank + 1)]
     return {
         "title": "What mends length failure",
         "baseline": "rotary",
@@ -51,9 +57,7 @@ def payload(remedies: int = 16, tasks: int = 8, seeds: int = 4) -> dict[str, Any
         "multiples": MULTIPLES,
         "tasks": chosen,
         "models": ["gpt: 2 layers, 4 heads, width 64"],
-        "remedies": [
-            _summary(place, name, cells, tasks, seeds) for place, name in enumerate(names)
-        ],
+        "remedies": summaries,
         "cells": cells,
     }
 
@@ -62,25 +66,26 @@ def hostile() -> dict[str, Any]:
     """A small study with names that are markup, nulls, a task nobody learned, cells not done."""
     study = payload(6, 3, 4)
     for old, new in (("alibi", HOSTILE), ("rotary+fire", QUOTES)):
-        for one in study["remedies"]:
-            if one["name"] in (old, f"rotary+{old}"):
-                one["name"] = new
-                one["parts"][-1] |= {"name": new, "text": new, "summary": new, "arxiv": new}
+        one = next(one for one in study["remedies"] if one["name"] == old)
+        one["name"] = new
+        one["parts"][-1] |= {"name": new, "text": new, "summary": new, "arxiv": new}
         for cell in study["cells"]:
-            if cell["remedy"] in (old, f"rotary+{old}"):
+            if cell["remedy"] == old:
                 cell |= {"remedy": new, "command": f"lengthwise train --remedies '{new}'"}
     study["title"] = f"Hostile {HOSTILE}"
     study["rules"].append(QUOTES)
     unlearned = study["tasks"][2]
     unlearned |= {"learned": False, "family": HOSTILE, "summary": QUOTES}
-    study["remedies"][3] |= {"reach": None, "reach_fixed": None, "ratio": None, "rank": None}
-    study["remedies"][3] |= {"cost": None, "parameters": None, "more_parameters": None}
-    study["remedies"][4]["reach"] |= {"low": None, "high": None, "count": 1}
-    study["remedies"][5]["reach"]["mean"] = math.nan
+    by_name = {one["name"]: one for one in study["remedies"]}
+    by_name[HOSTILE] |= {"reach": None, "reach_fixed": None, "ratio": None, "rank": None}
+    by_name[HOSTILE] |= {"cost": None, "parameters": None, "more_parameters": None}
+    by_name["kerple"]["reach"] |= {"low": None, "high": None, "count": 1}
+    by_name["t5"]["reach"] |= {"high": None}
+    by_name["none"]["reach"]["mean"] = math.nan
     for cell in study["cells"]:
         if cell["task"] == unlearned["name"]:
             cell |= {"verdict": "not learned", "reach": None, "ratio": None, "learned": [0, 4]}
-        if cell["remedy"] == study["remedies"][3]["name"]:
+        if cell["remedy"] == HOSTILE:
             cell |= {"verdict": "not done", "learned": [0, 0], "reach": None, "ratio": None}
             cell |= {"scores": {}, "differences": None, "seeds": [], "rates": [], "curve": None}
     broken = study["cells"][4]
@@ -113,7 +118,7 @@ def _task(place: int) -> dict[str, Any]:
 
 def _cell(place: int, name: str, task: dict[str, Any], seeds: int) -> dict[str, Any]:
     draw = random.Random(f"{name} on {task['name']}")
-    half = 12 * (1.3 + 0.25 * (place % 16) * draw.random())
+    half = 12 * (1.3 if name == "rotary" else 0.95 + 0.3 * (place % 16) * draw.random())
     each = []
     for seed in range(1, seeds + 1):
         middle = half * draw.uniform(0.85, 1.15)
@@ -126,7 +131,7 @@ def _cell(place: int, name: str, task: dict[str, Any], seeds: int) -> dict[str, 
                      "break": None if middle > 60 else middle * 0.8, "scores": scores})  # fmt: skip
     reach = half * 0.8 / 12
     ratio = reach / 1.05
-    verdict = "helps" if ratio > 1.5 else "harms" if ratio < 1.1 else "unclear"
+    verdict = "helps" if ratio > 1.2 else "harms" if ratio < 0.9 else "unclear"
     base = name == "rotary"
     steps = [
         [_directed(task["score"], (place + 1) / (place + 3) / multiple) for multiple in MULTIPLES]
@@ -136,7 +141,7 @@ def _cell(place: int, name: str, task: dict[str, Any], seeds: int) -> dict[str, 
         "remedy": name, "task": task["name"], "verdict": "baseline" if base else verdict,
         "learned": [seeds, seeds], "reach": _estimate(reach, seeds),
         "ratio": None if base else _estimate(ratio, seeds) | {"p": 0.01 + draw.random() / 10},
-        "scores": _bands(each, 0), "differences": None if base else _bands(each, 0.3),
+        "scores": _bands(each), "differences": None,
         "seeds": each, "curve": {"steps": STEPS, "scores": steps},
         "rates": [{"learning_rate": r, "in_range": 0.98, "learned": [seeds, seeds]} for r in RATES],
         "command": f"lengthwise train {task['name']} --model gpt --remedies "
@@ -148,17 +153,27 @@ def _directed(measure: str, value: float) -> float:
     return 1 - value if measure in ("tvd", "illegal_mass") else value
 
 
-def _bands(each: list[dict[str, Any]], minus: float) -> dict[str, dict[str, list[float]]]:
+def _bands(each: list[dict[str, Any]]) -> dict[str, dict[str, list[float]]]:
     bands = {}
     for measure in each[0]["scores"]:
         columns = list(zip(*(one["scores"][measure] for one in each), strict=True))
-        means = [sum(column) / len(column) - minus for column in columns]
+        means = [sum(column) / len(column) for column in columns]
         bands[measure] = {
             "mean": means,
-            "low": [min(column) - 0.02 - minus for column in columns],
-            "high": [max(column) + 0.02 - minus for column in columns],
+            "low": [min(column) - 0.02 for column in columns],
+            "high": [max(column) + 0.02 for column in columns],
         }
     return bands
+
+
+def _minus(scores: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    return {
+        measure: {
+            key: [one - other for one, other in zip(row, base[measure]["mean"], strict=True)]
+            for key, row in rows.items()
+        }
+        for measure, rows in scores.items()
+    }
 
 
 def _summary(
@@ -180,7 +195,7 @@ def _summary(
         "learned": [tasks * seeds - place % 3, tasks * seeds],
         "reach": _estimate(reach, seeds), "reach_fixed": _estimate(reach * 0.93, seeds),
         "ratio": None if base else _estimate(reach / 1.05, seeds) | {"p": 0.004 * (place + 1)},
-        "rank": [max(1, 15 - place), min(16, 17 - place)],
+        "rank": None,
         "helps": [cell["task"] for cell in own if cell["verdict"] == "helps"],
         "harms": [cell["task"] for cell in own if cell["verdict"] == "harms"],
     }  # fmt: skip

@@ -27,7 +27,8 @@ const words = (name) => name.replaceAll("_", " ");
 const interval = (one, write = number) => {
   if (!one || !isNumber(one.mean)) return "";
   if (!isNumber(one.low) && !isNumber(one.high)) return "no interval";
-  return `${isNumber(one.low) ? write(one.low) : "−∞"} to ${isNumber(one.high) ? write(one.high) : "∞"}`;
+  const end = (value, without) => (isNumber(value) ? write(value) : without);
+  return `${end(one.low, "−∞")} to ${end(one.high, "∞")}`;
 };
 
 // Reach with its whiskers on an axis that all rows share; open whiskers have no bound.
@@ -64,7 +65,7 @@ const range = ({ place, ticks }, one, baseline) => {
 
 // A chart of lines: {title, xTitle, x, xLabels, log, lines: [{name, kind, y, low, high}]}. Lines
 // with a name are labelled at their right end.
-const WIDTH = 400, HEIGHT = 250, LEFT = 38, RIGHT = 96, TOP = 10, BOTTOM = 46;
+const WIDTH = 360, HEIGHT = 240, LEFT = 34, RIGHT = 86, TOP = 10, BOTTOM = 46;
 const chart = ({ title, xTitle, x, xLabels, log, lines }) => {
   const flat = lines.flatMap((line) => [line.y, line.low ?? [], line.high ?? []].flat());
   const seen = flat.filter(isNumber);
@@ -85,8 +86,8 @@ const chart = ({ title, xTitle, x, xLabels, log, lines }) => {
   }
   x.forEach((value, place) => [xLabels[place]].flat().forEach((text, row) => parts.push(
     svg("text", { x: px(value), y: HEIGHT - BOTTOM + 14 + 12 * row, "text-anchor": "middle" }, text))));
-  parts.push(svg("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 5, "text-anchor": "middle",
-    class: "axis" }, xTitle));
+  parts.push(svg("text", { x: (LEFT + WIDTH - RIGHT) / 2, "text-anchor": "middle",
+    y: HEIGHT - BOTTOM + 18 + 12 * [xLabels[0]].flat().length }, xTitle));
   const labels = [];
   for (const line of lines) {
     const known = line.y.map((y, place) => [x[place], y, line.low?.[place], line.high?.[place]])
@@ -109,9 +110,9 @@ const chart = ({ title, xTitle, x, xLabels, log, lines }) => {
   labels.sort((one, other) => one.at - other.at);
   labels.forEach((one, place) => { one.at = Math.max(one.at, (labels[place - 1]?.at ?? 0) + 12); });
   labels.reverse().forEach((one, place) => {
-    one.at = Math.min(one.at, (labels[place - 1]?.at ?? HEIGHT - BOTTOM + 16) - 12);
-    const short = one.name.length > 15 ? one.name.slice(0, 14) + "…" : one.name;
-    parts.push(svg("text", { x: WIDTH - RIGHT + 6, y: one.at, class: `label ${one.kind}` }, short,
+    one.at = Math.min(one.at, (labels[place - 1]?.at ?? HEIGHT - BOTTOM + 28) - 12);
+    const short = one.name.length > 13 ? one.name.slice(0, 12) + "…" : one.name;
+    parts.push(svg("text", { x: WIDTH - RIGHT + 9, y: one.at, class: `label ${one.kind}` }, short,
       svg("title", {}, one.name)));
   });
   return el("figure", {}, el("figcaption", {}, title),

@@ -91,9 +91,10 @@ const fill = (table, columns, rows, names, foot) => {
 };
 
 const shownRemedies = () => data.remedies.filter((one) => !state.model || one.model === state.model);
+const breakable = (name) => name.split(/(?<=\+)/).flatMap((part) => [part, el("wbr")]);
 const nameCell = (remedy) => el("th", { scope: "row", class: "name" },
-  el("a", { href: "#" + anchors.get(remedy.name) }, remedy.name),
-  remedy.baseline ? el("small", {}, " baseline") : null,
+  el("a", { href: "#" + anchors.get(remedy.name) }, breakable(remedy.name)),
+  remedy.baseline ? el("small", { class: "block" }, " baseline") : null,
   data.models.length > 1 ? el("small", { class: "block" }, remedy.model) : null);
 const nameColumn = { key: "name", label: "Remedy", kind: "name", first: "up",
   value: (one) => one.name.toLowerCase(), cell: nameCell };
@@ -103,8 +104,7 @@ const numberCell = (text, below) => el("td", { class: "number" }, text,
 const drawReach = () => {
   const rows = shownRemedies(), axis = rangeAxis(rows.map((one) => one.reach));
   const places = (rank) => (!rank ? "–" : rank[0] === rank[1] ? `${rank[0]}` : `${rank[0]}–${rank[1]}`);
-  const tested = ({ ratio }) => (ratio ? interval(ratio)
-    + (isNumber(ratio.p) ? `, p ${ratio.p < 0.001 ? "< 0.001" : number(ratio.p, 3)}` : "") : "");
+  const chance = ({ p }) => (!isNumber(p) ? "–" : p < 0.001 ? "< 0.001" : number(p, 3));
   const listed = (mark, names) => (names.length ? `${mark} ${names.length}` : "–");
   const more = (one) => (isNumber(one.more_parameters) ? one.more_parameters.toLocaleString("en",
     { signDisplay: "exceptZero" }).replace("-", "−") : "–");
@@ -118,7 +118,9 @@ const drawReach = () => {
       value: ({ reach }) => reach?.low, cell: ({ reach }) => el("td", { class: "plot" },
         range(axis, reach, baseline?.reach)) },
     { key: "ratio", label: "Ratio", value: ({ ratio }) => ratio?.mean,
-      cell: (one) => numberCell(times(one.ratio?.mean), tested(one)) },
+      cell: ({ ratio }) => numberCell(times(ratio?.mean), interval(ratio)) },
+    { key: "p", label: "p", first: "up", value: ({ ratio }) => ratio?.p,
+      cell: ({ ratio }) => numberCell(chance(ratio ?? {})) },
     { key: "fixed", label: "By fixed rule", value: ({ reach_fixed: fixed }) => fixed?.mean,
       cell: ({ reach_fixed: fixed }) => numberCell(number(fixed?.mean), interval(fixed)) },
     { key: "helps", label: "Helps", value: ({ helps }) => helps.length,
@@ -178,7 +180,8 @@ const drawMatrix = () => {
   const matrixCell = (remedy, task) => {
     const { cell, text, better } = read.get(keyOf(remedy.name, task.name));
     const coloured = !["not learned", "not done", "baseline"].includes(cell.verdict) && better;
-    const td = el("td", { class: `number ${!coloured ? cell.verdict.replace(" ", "-") : better > 0 ? "more" : "less"}` },
+    const shade = !coloured ? cell.verdict.replace(" ", "-") : better > 0 ? "more" : "less";
+    const td = el("td", { class: `number ${shade}` },
       cellButton(cell, text, { tabindex: -1 }));
     if (coloured) td.style.setProperty("--strength", `${(60 * Math.abs(better)) / most}%`);
     return td;
@@ -225,7 +228,12 @@ const hint = (cell) => {
   }
   return [el("b", {}, `${cell.remedy} on ${cell.task}`), el("dl", {}, rows.flat())];
 };
+const hideTip = () => {
+  tip.hidden = true;
+  document.querySelector("[aria-describedby=tip]")?.removeAttribute("aria-describedby");
+};
 const showTip = (button) => {
+  hideTip();
   tip.replaceChildren(...hint(cellOf(button.dataset.remedy, button.dataset.task)));
   tip.hidden = false;
   button.setAttribute("aria-describedby", "tip");
@@ -234,111 +242,6 @@ const showTip = (button) => {
   tip.style.left = `${Math.max(4, Math.min(box.left, innerWidth - own.width - 8))}px`;
   tip.style.top = `${below ? box.bottom + 6 : Math.max(4, box.top - own.height - 6)}px`;
 };
-const hideTip = () => {
-  tip.hidden = true;
-  document.querySelector("[aria-describedby=tip]")?.removeAttribute("aria-describedby");
-};
-
-// The panel of a cell
-
-const plain = (label, head, rows) => el("div", { class: "wide", role: "region", "aria-label": label,
-  tabindex: 0 }, el("table", {}, el("thead", {}, el("tr", {}, head.map((text, place) => el("th",
-  { scope: "col", class: place ? "number" : "name" }, text)))), el("tbody", {}, rows.map((row) =>
-  el("tr", {}, row.map((text, place) => (place ? el("td", { class: "number" }, text)
-    : el("th", { scope: "row", class: "name" }, text))))))));
-
-const lengthChart = (cell, task, measure) => {
-  const base = baseline && cellOf(baseline.name, task.name).scores[measure];
-  const bands = cell.scores[measure], isBase = cell.remedy === data.baseline;
-  const line = (name, kind, one) => one && { name, kind, y: one.mean, low: one.low, high: one.high };
-  return chart({ title: `${words(measure)} by length${lower.has(measure) ? " (less is better)" : ""}`,
-    x: task.lengths, log: true, xTitle: `${task.unit}, trained on up to ${task.train_length}`,
-    xLabels: task.lengths.map((length, place) => [`${length}`, `${data.multiples[place]}×`]),
-    lines: [
-      { name: "chance", kind: "chance", y: task.chance?.[measure] ?? [] },
-      { name: "length only", kind: "length", y: task.length_only?.[measure] ?? [] },
-      isBase ? null : line(data.baseline, "baseline", base),
-      ...cell.seeds.map((one) => ({ kind: "seed", y: one.scores[measure] ?? [] })),
-      line(cell.remedy, "remedy", bands)].filter(Boolean) });
-};
-const stepChart = ({ curve }, task) => chart({ title: `${words(task.score)} over training`,
-  x: curve.steps, xTitle: "steps", xLabels: curve.steps.map((step) => step.toLocaleString("en")),
-  lines: data.multiples.map((multiple, place) => ({ name: `${multiple}×`, kind: `step step-${Math.min(place, 4)}`,
-    y: curve.scores.map((row) => row[place]) })) });
-
-const numbersTable = (cell, task, measure) => {
-  const base = baseline && cellOf(baseline.name, task.name).scores[measure];
-  const row = (name, bands, write) => bands && [name, ...bands.mean.map((mean, place) =>
-    (isNumber(mean) ? `${write(mean, 3)} (${interval(at(bands, place), write)})` : "–"))];
-  const flat = (name, values) => values && [name, ...values.map((value) => number(value, 3))];
-  return plain(`Numbers of ${words(measure)}`, [words(measure),
-    ...task.lengths.map((length, place) => `${length} (${data.multiples[place]}×)`)],
-  [row(cell.remedy, cell.scores[measure], number),
-    cell.remedy === data.baseline ? null : row(data.baseline, base, number),
-    row("change", cell.differences?.[measure], signed), flat("chance", task.chance?.[measure]),
-    flat("length only", task.length_only?.[measure])].filter(Boolean));
-};
-
-const verdictLine = (cell, task) => {
-  const parts = [];
-  if (cell.reach) parts.push(`reach ${number(cell.reach.mean)} (${interval(cell.reach)})`);
-  if (cell.ratio) parts.push(`${times(cell.ratio.mean)} that of ${data.baseline} (${interval(cell.ratio)}`
-    + (isNumber(cell.ratio.p) ? `, p ${number(cell.ratio.p, 3)})` : ")"));
-  if (cell.learned) parts.push(`${cell.learned[0]} of ${cell.learned[1]} seeds learned `
-    + `(${words(task.score)} ${lower.has(task.score) ? "past the gate of" : "of at least"} ${task.gate} in range)`);
-  return el("p", {}, el("span", { class: `badge ${cell.verdict.replace(" ", "-")}` },
-    MARKS[cell.verdict] ? MARKS[cell.verdict] + " " : "", SAID[cell.verdict]), " " + parts.join("; "));
-};
-
-const copyButton = (text) => {
-  const button = el("button", { type: "button", class: "copy", "aria-live": "polite" }, "Copy");
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-    } catch { // some browsers keep the clipboard from files: then the text is at least selected
-      getSelection().selectAllChildren(byId("command"));
-      button.textContent = "Selected";
-    }
-  });
-  return button;
-};
-
-const drawPanel = () => {
-  const task = tasks.get(state.task), remedy = remedies.get(state.remedy);
-  if (!task || !remedy) return panel.open && panel.close();
-  hideTip();
-  const cell = cellOf(remedy.name, task.name), ever = Object.keys(cell.scores).length > 0;
-  const order = [...byId("matrix-table").querySelectorAll("tbody th a")].map((link) => link.textContent);
-  const go = (label, name) => el("button", { type: "button", disabled: !name, "data-remedy": name ?? "",
-    "data-task": task.name, "data-go": true, "aria-label": `${label} remedy${name ? ": " + name : ""}` },
-  label === "Previous" ? "↑" : "↓");
-  const place = order.indexOf(remedy.name), close = el("button", { type: "button", class: "close" }, "Close");
-  close.addEventListener("click", () => panel.close());
-  panel.replaceChildren(el("header", {}, el("h2", { id: "panel-title" }, `${remedy.name} on ${task.name}`),
-    go("Previous", order[place - 1]), go("Next", order[place + 1]), close),
-  verdictLine(cell, task), ...(ever ? [
-    el("div", { class: "charts" }, task.measures.map((measure) => lengthChart(cell, task, measure)),
-      cell.curve ? stepChart(cell, task) : null),
-    el("p", { class: "note" }, "Bands are 95 % intervals, thin lines are seeds. Curves over training are "
-      + "means over seeds, a line per multiple of the training length."),
-    el("details", {}, el("summary", {}, "The numbers"),
-      task.measures.map((measure) => numbersTable(cell, task, measure))),
-    el("h3", {}, "Seeds"), plain("Seeds", ["seed", "learning rate", "learned", "break length",
-      ...data.multiples.map((multiple) => `${words(task.score)} at ${multiple}×`)],
-    cell.seeds.map((one) => [`${one.seed}`, `${one.learning_rate ?? "–"}`, one.learned ? "yes" : "no",
-      isNumber(one.break) ? number(one.break, 1) : one.learned ? `beyond ${task.lengths.at(-1)}` : "–",
-      ...data.multiples.map((_, index) => number(one.scores[task.score]?.[index], 3))])),
-    el("h3", {}, "Learning rates"), plain("Learning rates", ["learning rate",
-      `${words(task.score)} in range`, "learned"], cell.rates.map((rate) => [`${rate.learning_rate}`,
-      number(rate.in_range, 3), share(rate.learned)]))] : []),
-  el("h3", {}, "Recipe"), el("p", {}, `${remedy.model}, ${remedy.parameters?.toLocaleString("en") ?? "?"} `
-    + `parameters, with ${remedy.parts.map((part) => part.name).join(" + ")}; ${task.name} on up to `
-    + `${task.train_length} ${task.unit}.`), cell.command ? el("div", { class: "command" },
-    el("pre", { id: "command", tabindex: 0 }, cell.command), copyButton(cell.command)) : null);
-  if (!panel.open) panel.showModal();
-  panel.scrollTop = 0;
-};
 
 // What a reader does
 
@@ -346,6 +249,7 @@ const draw = () => {
   const dark = state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   byId("theme").textContent = dark ? "Light" : "Dark";
+  byId("theme").title = `Show the page in ${dark ? "light" : "dark"} colours`;
   byId("theme").hidden = false;
   drawReach();
   drawMatrix();
@@ -376,11 +280,16 @@ document.addEventListener("change", ({ target }) => {
 for (const name of ["pointerover", "focusin"]) {
   document.addEventListener(name, ({ target }) => {
     const cell = target.closest?.("button.cell");
-    if (cell) showTip(cell);
-    else if (name === "pointerover" || !tip.contains(target)) hideTip();
+    if (cell) return showTip(cell);
+    // The page moves under a pointer at rest: what the keyboard reached keeps its hint.
+    const kept = document.querySelector("[aria-describedby=tip]:focus-visible");
+    return kept || hideTip();
   });
 }
-addEventListener("scroll", hideTip, { passive: true });
+addEventListener("scroll", () => { // a cell that got the focus may still be on its way into sight
+  const cell = document.querySelector("button.cell[aria-describedby=tip]");
+  if (cell) showTip(cell);
+}, { capture: true, passive: true });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hideTip();
   const cell = event.target.closest?.("#matrix-table button.cell");

@@ -1,7 +1,7 @@
 """The page of a comparison: one self-contained HTML file, from which no request leaves.
 
 It is made from a payload whose numbers are ready; nothing is estimated here. Any number may be None
-(not measured, or without bound); an estimate is `{"mean", "low", "high", "count"}`, with `"p"` where
+(not measured, or without bound); an estimate is `{"mean", "low", "high", "count"}`, with `"p"` if
 it was tested (corrected for the number of remedies). Keys that are not named here are ignored:
 
 - `title`, `baseline` (a remedy's name), `scale`
@@ -42,12 +42,13 @@ from lengthwise.comparing.sections import before_tables, below_tables, controls
 LOWER_IS_BETTER = ("tvd", "illegal_mass", "argmax_illegal", "kl", "mse", "excess_mse", "loss")
 """The measures of tasks that are errors: less of them is blue, not orange."""
 
-SCRIPTS = ("charts.js", "compare.js")
+SCRIPTS = ("charts.js", "panel.js", "compare.js")
 """In the order in which the page runs them."""
 
 
 def page(payload: dict[str, Any]) -> str:
     """The page as text: the same for the same payload."""
+    payload = _rounded({"lower_is_better": LOWER_IS_BETTER} | payload)
     style = _file("compare.css")
     script = "\n".join(map(_file, SCRIPTS))
     title = html.escape(str(payload["title"]))
@@ -90,8 +91,7 @@ def _hash(text: str) -> str:
 
 def _data(payload: dict[str, Any]) -> str:
     """The payload as JSON that cannot end the element it stands in."""
-    whole = {"lower_is_better": LOWER_IS_BETTER} | payload
-    text = json.dumps(_rounded(whole), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(payload, separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text

@@ -4,8 +4,10 @@ They are here, and not in the page's script, so that they are read without it as
 """
 
 import html
+import itertools
 import re
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 FILES = {
@@ -21,7 +23,7 @@ FILES = {
 def before_tables(payload: dict[str, Any]) -> str:
     """The head of the page: what is compared, how much of it is there, who reaches furthest."""
     links = {
-        "reach": "Reach", "matrix": "Tasks by remedies", "remedies": "Remedies", "tasks": "Tasks",
+        "reach": "Reach", "matrix": "Where it helps", "remedies": "Remedies", "tasks": "Tasks",
         "rules": "Rules", "origin": "Files",
     }  # fmt: skip
     listed = "".join(f'<a href="#{key}">{word}</a>' for key, word in links.items())
@@ -42,12 +44,16 @@ def controls(payload: dict[str, Any]) -> str:
     measures = _unique(one for task in payload["tasks"] for one in task["measures"])
     models = _unique(payload["models"])
     shown = [("reach", "reach"), ("learned", "share that learned")]
-    shown += [(str(place), f"score at {m:g}×") for place, m in enumerate(payload["multiples"])]
+    shown += [
+        (str(place), f"score at {m:g}&times;") for place, m in enumerate(payload["multiples"])
+    ]
     selects = [
         _select("show", "Show", shown),
         _select("as", "As", [("value", "value"), ("change", f"change from {baseline}")]),
-        _select("measure", "Measure", [("", "each task’s own"), *_words(measures)]),
-        _select("family", "Tasks", [("", "all families"), *((_text(f), _text(f)) for f in families)]),
+        _select("measure", "Measure", [("", "each task's own"), *_words(measures, _spaced)]),
+        _select(
+            "family", "Tasks", [("", "all families"), *((_text(f), _text(f)) for f in families)]
+        ),
     ]
     model = _select("model", "Model", [("", "all models"), *((_text(m), _text(m)) for m in models)])
     chosen = f'<form class="controls" aria-label="Models">{model}</form>' if models[1:] else ""
@@ -57,7 +63,7 @@ def controls(payload: dict[str, Any]) -> str:
         f"length. Lines are 95&nbsp;% intervals over seeds; the dashed one is {baseline}.</p>"
         f'{chosen}<div class="wide" role="region" aria-label="Table of reach" tabindex="0">'
         '<table id="reach-table"></table></div>'
-        "<p class='note'>A column’s heading sorts by it. A rank spans all places that the intervals "
+        "<p class='note'>A column's heading sorts by it. A rank spans all places that intervals "
         f"allow. Ratio: reach over that of {baseline}, paired by seed; p is corrected for the "
         "number of remedies (Holm). Learned: models that passed the gate at the training length. "
         f"Cost: time of a training step over that of {baseline}.</p></section>"
@@ -84,8 +90,8 @@ def below_tables(payload: dict[str, Any]) -> str:
         f'<section id="tasks"><h2>Tasks</h2>{_tasks(payload["tasks"])}</section>'
         f'<section id="rules"><h2>Rules</h2><ol>{_items(payload["rules"])}</ol></section>'
         '<section id="origin"><h2>Where the numbers come from</h2>'
-        f"<p>{made['done']:,} trained models of scale “{_text(payload['scale'])}”. This page is made "
-        f'again by</p><pre tabindex="0">{_text(made["command"])}</pre>'
+        f"<p>{made['done']:,} trained models of scale “{_text(payload['scale'])}”. This page is "
+        f'made again by</p><pre tabindex="0">{_text(made["command"])}</pre>'
         f"<ul>{_items(payload['models'])}{_items(made['versions'])}</ul>"
         f"<p>The same numbers as files beside this page:</p><ul>{files}</ul></section></main>"
     )
@@ -107,17 +113,19 @@ def _lead(payload: dict[str, Any]) -> str:
 
 def _furthest(payload: dict[str, Any]) -> str:
     """One sentence that a reader in a hurry may take home."""
-    placed = [one for one in payload["remedies"] if one["rank"] and (one["reach"] or {}).get("mean")]
+    placed = [
+        one for one in payload["remedies"] if one["rank"] and (one["reach"] or {}).get("mean")
+    ]
     first = [one for one in placed if one["rank"][0] == 1]
     if not first or len(first) == len(placed):
-        return "<p>Intervals do not separate the remedies." if placed else ""
+        return "<p>Intervals do not separate the remedies.</p>" if placed else ""
     first.sort(key=lambda one: -one["reach"]["mean"])
     names = _listed(f"<b>{_text(one['name'])}</b> ({one['reach']['mean']:.2f})" for one in first)
     base = next((one for one in placed if one["baseline"]), None)
     against = f"; {_text(base['name'])} has {base['reach']['mean']:.2f}" if base else ""
     if len(first) == 1:
-        return f"<p>The furthest reach has {names}{against}.</p>"
-    return f"<p>The furthest reach have {names}, not separated by intervals{against}.</p>"
+        return f"<p>Furthest: {names}{against}.</p>"
+    return f"<p>Furthest: {names}, which intervals do not separate{against}.</p>"
 
 
 def _missing(payload: dict[str, Any]) -> str:
@@ -132,7 +140,8 @@ def _missing(payload: dict[str, Any]) -> str:
         return said
     count = payload["made"]["planned"] - payload["made"]["done"]
     words = f"{count:,} models are missing" if count != 1 else "One model is missing"
-    return f"{said}<details class='warning'><summary>{words}</summary><ul>{_items(missing)}</ul></details>"
+    listed = f"<summary>{words}</summary><ul>{_items(missing)}</ul>"
+    return f"{said}<details class='warning'>{listed}</details>"
 
 
 def _remedy(remedy: dict[str, Any], payload: dict[str, Any], taken: set[str]) -> str:
@@ -168,7 +177,8 @@ def prose(text: str) -> str:
     for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
         for formula, lines in _runs(paragraph.splitlines()):
             if formula:
-                blocks.append(f"<pre class='formula' tabindex='0'>{_text(lines)}</pre>")
+                shown = _text(textwrap.dedent(lines))
+                blocks.append(f"<pre class='formula' tabindex='0'>{shown}</pre>")
             else:
                 words = re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(lines))
                 blocks.append(f"<p>{words}</p>")
@@ -177,14 +187,8 @@ def prose(text: str) -> str:
 
 def _runs(lines: Sequence[str]) -> Iterable[tuple[bool, str]]:
     """Neighbouring lines that are all formulas or all words."""
-    runs: list[tuple[bool, str]] = []
-    for line in lines:
-        formula = line[:1].isspace()
-        if runs and runs[-1][0] == formula:
-            runs[-1] = (formula, f"{runs[-1][1]}\n{line.strip()}")
-        else:
-            runs.append((formula, line.strip()))
-    return runs
+    for formula, run in itertools.groupby(lines, lambda line: line[:1].isspace()):
+        yield formula, "\n".join(run)
 
 
 def _tasks(tasks: Sequence[dict[str, Any]]) -> str:
@@ -210,8 +214,10 @@ def _select(name: str, label: str, options: Sequence[tuple[str, str]]) -> str:
     return f'<label>{label} <select name="{name}">{listed}</select></label>'
 
 
-def _words(measures: Iterable[str]) -> list[tuple[str, str]]:
-    return [(_text(one), _spaced(one)) for one in measures]
+def _words(
+    names: Iterable[str], shown: Callable[[str], str] | None = None
+) -> list[tuple[str, str]]:
+    return [(_text(one), (shown or _text)(one)) for one in names]
 
 
 def _spaced(measure: str) -> str:
