@@ -25,7 +25,7 @@ LAYERS = (
     {"search", "theory", "probing"},
     {"claims"},
     {"report"},
-    {"papers", "checking"},
+    {"papers", "checking", "comparing"},
     {"testing"},
     {"cli"},
 )
