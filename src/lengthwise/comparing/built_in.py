@@ -27,11 +27,11 @@ REMEDIES = (
 """What is compared: positions and biases, other weights, and the remedies of the two papers."""
 
 PLANS: dict[str, dict[str, Any]] = {
-    "flip-flop": {"longest": 80, "steps": 1000},
+    "flip-flop": {"longest": 80, "steps": 1500},
     "sort": {"longest": 80, "symbols": 80, "steps": 2500},
     "unique-copy": {"longest": 80, "symbols": 80, "steps": 3000},
     "majority": {"longest": 80, "steps": 2000},
-    "tomita-3": {"longest": 80, "steps": 1500},
+    "tomita-3": {"longest": 80, "steps": 2500},
     "repeat-copy": {"longest": 80, "steps": 3000},
     "successor": {"longest": 80, "steps": 2500},
     "parity": {"task": "crasp-parity", "longest": 80, "steps": 5000},
