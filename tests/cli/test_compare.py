@@ -10,23 +10,11 @@ from pathlib import Path
 
 import polars
 import pytest
-from comparing.small import own_remedy
+from comparing.small import TINY, own_remedy
 
 import lengthwise.comparing.built_in as built_in
 from lengthwise.cli import main
 from lengthwise.comparing import StudyFolder
-
-TINY = built_in.Scale(
-    model={"layers": 1, "heads": 2, "width": 8},
-    training={"max_train_length": 2, "batch": 4, "steps": 8, "test_inputs": 8},
-    hyperparameters=built_in.Hyperparameters(warmup=2),
-    rates=(1e-3, 1e-2),
-    seeds=1,
-    tasks=("majority",),
-    remedies=("alibi", "ema"),
-    plans={name: {"steps": 8} for name in built_in.PLANS},
-)
-"""The quick scale, quicker."""
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
 from lengthwise.comparing import Study, StudyFolder, run
+from lengthwise.comparing.built_in import PLANS, Scale
 from lengthwise.comparing.entries import baseline_entry, parse
 from lengthwise.comparing.plans import plan
 from lengthwise.executors import Done, Work
@@ -13,6 +14,18 @@ from lengthwise.models import GPTModel
 MODEL = GPTModel(layers=1, heads=2, width=8, remedies=("rotary",))
 
 TRAINING = {"max_train_length": 2, "batch": 4, "steps": 8, "test_inputs": 8}
+
+TINY = Scale(
+    model={"layers": 1, "heads": 2, "width": 8},
+    training={"max_train_length": 2, "batch": 4, "steps": 8, "test_inputs": 8},
+    hyperparameters=Hyperparameters(warmup=2),
+    rates=(1e-3, 1e-2),
+    seeds=1,
+    tasks=("majority",),
+    remedies=("alibi", "ema"),
+    plans={name: {"steps": 8} for name in PLANS},
+)
+"""The quick scale, quicker."""
 
 OWN_REMEDY = '''
 """A remedy of a test."""
