@@ -51,7 +51,7 @@ class Work:
             if stop():
                 raise _GivenUp
             if trainer.steps_done in marks:
-                _measure(job, trainer, found)
+                measured(job, trainer, found, over=trainer.steps_done == trainer.steps)
 
         try:
             trainer.run(after_step)
@@ -78,9 +78,15 @@ def cost(job: Job) -> float:
     return statistics.median(ratios)
 
 
-def _measure(job: Job, trainer: Trainer, found: list[list[Value]]) -> None:
-    """Measure all models with the weights they have; at the end with their averages as well."""
-    over = trainer.steps_done == trainer.steps
+def measured(job: Job, trainer: Trainer, found: list[list[Value]], *, over: bool) -> None:
+    """Measure all models with the weights they have; when it is over, with their averages as well.
+
+    Args:
+        job: What is trained.
+        trainer: Where it stands.
+        found: Takes the values, a list for every model.
+        over: Whether training is over. On the way less is measured.
+    """
     recipe = job.recipe if over else _tested_less(job.recipe)
     suffix = "".join(f"_{name}" for name in job.recipe.test_remedies)
     for weights in all_weights(trainer):
