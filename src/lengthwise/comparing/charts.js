@@ -22,7 +22,8 @@ const number = (value, digits = 2) => {
 };
 const signed = (value, digits = 2) => (value > 0 ? "+" : "") + number(value, digits);
 const times = (value) => (isNumber(value) ? "×" + number(value) : "–");
-const share = (pair) => (pair ? `${pair[0]}/${pair[1]}` : "–");
+const share = (pair) => (pair?.[1] ? `${pair[0]}/${pair[1]}` : "–");
+const part = (pair) => (pair?.[1] ? pair[0] / pair[1] : null);
 const words = (name) => name.replaceAll("_", " ");
 const interval = (one, write = number) => {
   if (!one || !isNumber(one.mean)) return "";

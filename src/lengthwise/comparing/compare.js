@@ -10,7 +10,8 @@ const SAID = { helps: "helps", harms: "harms", unclear: "not separated from the 
   baseline: "the baseline", "not learned": "did not learn the training lengths", "not done": "not done" };
 
 const keyOf = (remedy, task) => JSON.stringify([remedy, task]);
-const cells = new Map(data.cells.map((cell) => [keyOf(cell.remedy, cell.task), cell]));
+const cells = new Map(data.cells.map((cell) => [keyOf(cell.remedy, cell.task), { ...cell,
+  scores: cell.scores ?? {}, seeds: cell.seeds ?? [], rates: cell.rates ?? [] }]));
 const tasks = new Map(data.tasks.map((task) => [task.name, task]));
 const remedies = new Map(data.remedies.map((remedy) => [remedy.name, remedy]));
 const sections = document.querySelectorAll("details.remedy");
@@ -127,7 +128,7 @@ const drawReach = () => {
       cell: ({ helps }) => numberCell(listed("▲", helps)) },
     { key: "harms", label: "Harms", first: "up", value: ({ harms }) => harms.length,
       cell: ({ harms }) => numberCell(listed("▼", harms)) },
-    { key: "learned", label: "Learned", value: ({ learned }) => learned && learned[0] / learned[1],
+    { key: "learned", label: "Learned", value: ({ learned }) => part(learned),
       cell: ({ learned }) => numberCell(share(learned)) },
     { key: "cost", label: "Cost", first: "up", value: ({ cost }) => cost?.mean,
       cell: ({ cost }) => numberCell(times(cost?.mean), interval(cost)) },
@@ -149,11 +150,10 @@ const reading = (cell, task) => {
     return { value, text: changed ? times(value) : number(value), better: ratio > 0 ? Math.log2(ratio) : 0 };
   }
   if (state.show === "learned") {
-    const part = ({ learned }) => (learned?.[1] ? learned[0] / learned[1] : null);
-    const own = part(cell), base = baseline ? part(cellOf(baseline.name, task.name)) : null;
-    const change = own === null || base === null ? null : own - base;
+    const own = part(cell.learned), base = baseline && part(cellOf(baseline.name, task.name).learned);
+    const change = isNumber(own) && isNumber(base) ? own - base : null;
     return { value: changed ? change : own, better: change ?? 0,
-      text: changed ? signed(change) : own === null ? "–" : share(cell.learned) };
+      text: changed ? signed(change) : share(cell.learned) };
   }
   const place = Number(state.show), measure = state.measure || task.score;
   const change = at(cell.differences?.[measure], place)?.mean;
@@ -260,9 +260,11 @@ const openCell = (remedy, task) => {
   writeAddress(!panel.open);
   drawPanel();
 };
-sections.forEach((section, place) => section.querySelector(".cells").replaceChildren(
-  ...data.tasks.map((task) => cellOf(data.remedies[place].name, task.name)).map((cell) =>
-    cellButton(cell, `${cell.task} ${number(cell.reach?.mean)}`))));
+sections.forEach((section, place) => section.addEventListener("toggle", () => section
+  .querySelector(".cells").replaceChildren(...data.tasks.map(({ name }) => {
+    const cell = cellOf(data.remedies[place].name, name);
+    return cellButton(cell, `${name} ${number(cell.reach?.mean)}`);
+  }))));
 
 document.addEventListener("click", ({ target }) => {
   const cell = target.closest("button.cell, button[data-go]");

@@ -33,8 +33,8 @@ import base64
 import hashlib
 import html
 import json
-import math
 from importlib import resources
+from math import isfinite
 from typing import Any
 
 from lengthwise.comparing.sections import before_tables, below_tables, controls
@@ -99,10 +99,14 @@ def _data(payload: dict[str, Any]) -> str:
 
 def _rounded(value: Any) -> Any:
     """Numbers to five digits, which is more than the page shows; no NaN and no infinity."""
-    if isinstance(value, float):
-        return float(f"{value:.5g}") if math.isfinite(value) else None
     if isinstance(value, dict):
         return {key: _rounded(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(one) for one in value]
+    if isinstance(value, (list, tuple)):
+        # Nearly all numbers stand in lists: no call for each of them.
+        return [
+            float(f"{one:.5g}") if type(one) is float and isfinite(one) else _rounded(one)
+            for one in value
+        ]
+    if isinstance(value, float):
+        return float(f"{value:.5g}") if isfinite(value) else None
     return value

@@ -198,9 +198,9 @@ def _tasks(tasks: Sequence[dict[str, Any]]) -> str:
     )
     rows = "".join(
         f'<tr><th scope="row">{_text(task["name"])}</th><td>{_text(task["family"])}</td>'
-        f"<td>{_text(task['summary'])}</td><td>{task['train_length']:g} {_text(task['unit'])}</td>"
-        f"<td>{max(task['lengths']):g}</td><td>{_spaced(task['score'])}</td>"
-        f"<td>{task['gate']:g}{'' if task['learned'] else ' (not learned)'}</td></tr>"
+        f"<td>{_text(task['summary'])}</td><td>{_number(task['train_length'])} "
+        f"{_text(task['unit'])}</td><td>{_number(task['lengths'][-1])}</td><td>{_spaced(task['score'])}</td>"
+        f"<td>{_number(task['gate'])}{'' if task['learned'] else ' (not learned)'}</td></tr>"
         for task in tasks
     )
     return (
@@ -235,6 +235,10 @@ def _listed(words: Iterable[str]) -> str:
 
 def _count(number: int, one: str, several: str) -> str:
     return f"{number} {one if number == 1 else several}"
+
+
+def _number(value: float | None) -> str:
+    return "&ndash;" if value is None else f"{value:g}"
 
 
 def _unique(words: Iterable[str]) -> list[str]:
