@@ -107,11 +107,16 @@ const chart = ({ title, xTitle, x, xLabels, log, lines }) => {
     }
     if (line.name) labels.push({ ...line, at: py(known.at(-1)[1]) + 4 });
   }
-  // Labels keep 12 units apart: pushed down from the top, then up from the bottom.
+  // Labels keep 12 units apart: neighbours that are too near push each other away.
   labels.sort((one, other) => one.at - other.at);
-  labels.forEach((one, place) => { one.at = Math.max(one.at, (labels[place - 1]?.at ?? 0) + 12); });
-  labels.reverse().forEach((one, place) => {
-    one.at = Math.min(one.at, (labels[place - 1]?.at ?? HEIGHT - BOTTOM + 28) - 12);
+  for (let round = 0; round < 40; round += 1) {
+    labels.forEach((one, place) => {
+      const next = labels[place + 1], lack = next ? Math.max(12 - (next.at - one.at), 0) / 2 : 0;
+      if (next) next.at += lack;
+      one.at = Math.min(Math.max(one.at - lack, TOP), HEIGHT - BOTTOM + 16);
+    });
+  }
+  labels.forEach((one) => {
     const short = one.name.length > 13 ? one.name.slice(0, 12) + "…" : one.name;
     parts.push(svg("text", { x: WIDTH - RIGHT + 9, y: one.at, class: `label ${one.kind}` }, short,
       svg("title", {}, one.name)));

@@ -6,19 +6,21 @@ it was tested (corrected for the number of remedies). Keys that are not named he
 
 - `title`, `baseline` (a remedy's name), `scale`
 - `made`: `command` (makes the page again), `versions` (sentences), `done` and `planned` (numbers of
-  models), `missing` (sentences)
+  models), `hours` (of training, optional), `missing` (sentences)
 - `rules`: sentences
 - `multiples`: of the training length, at which everything is tested
 - `lower_is_better` (optional): names of measures; unless it is there, `LOWER_IS_BETTER`
 - `tasks`: `name`, `family`, `summary`, `score` (the measure that decides), `measures`, `gate`,
-  `unit`, `train_length`, `lengths` (one per multiple), `chance` and `length_only` (by measure, one
-  number per length), `learned` (False: no remedy learned it, so it is shown and not ranked)
+  `unit`, `train_length`, `steps` (optional), `lengths` (one per multiple), `chance` and
+  `length_only` (by measure, one number per length), `learned` (False: no remedy learned it, so it
+  is shown and not ranked)
 - `models`: how each is called
-- `remedies`: `name`, `baseline` (whether it is), `parts` (`name`, `kind`, `summary`, `text`,
-  `arxiv`: a chain has several), `model`, `parameters`, `more_parameters` (than the baseline),
-  `cost` (an estimate), `learned` (so many of so many), `reach` and `reach_fixed` (estimates by
-  the two rules), `ratio` (to the baseline's reach; None for itself), `rank` (first and last place
-  that intervals allow), `helps` and `harms` (names of tasks)
+- `remedies`: `name`, `summary` (optional; else the last part's), `baseline` (whether it is),
+  `parts` (`name`, `kind`, `summary`, `text`, `arxiv`: a chain has several), `model`, `parameters`,
+  `more_parameters` (than the baseline), `cost` (an estimate), `learned` (so many of so many),
+  `reach` and `reach_fixed` (estimates by the two rules), `ratio` (to the baseline's reach; None
+  for itself), `rank` (first and last place that intervals allow), `helps` and `harms` (names of
+  tasks)
 - `cells`: `remedy`, `task`, `verdict` ("helps", "harms", "unclear", "baseline", "not learned" or
   "not done"), `learned`, `reach`, `ratio`, `scores` and `differences` (from the baseline; by
   measure, `mean`, `low` and `high` with a number per length), `seeds` (`seed`, `learning_rate`,

@@ -82,16 +82,17 @@ def controls(payload: dict[str, Any]) -> str:
 def below_tables(payload: dict[str, Any]) -> str:
     """Remedies, tasks, rules, and where the numbers come from."""
     made = payload["made"]
+    hours = f", {made['hours']:g} hours of training" if made.get("hours") else ""
     files = "".join(f'<li><a href="{name}">{name}</a>: {w}</li>' for name, w in FILES.items())
     taken: set[str] = set()
-    remedies = "".join(_remedy(one, payload, taken) for one in payload["remedies"])
+    remedies = "".join(_remedy(one, taken) for one in payload["remedies"])
     return (
         f'<section id="remedies"><h2>Remedies</h2>{remedies}</section>'
         f'<section id="tasks"><h2>Tasks</h2>{_tasks(payload["tasks"])}</section>'
         f'<section id="rules"><h2>Rules</h2><ol>{_items(payload["rules"])}</ol></section>'
         '<section id="origin"><h2>Where the numbers come from</h2>'
-        f"<p>{made['done']:,} trained models of scale “{_text(payload['scale'])}”. This page is "
-        f'made again by</p><pre tabindex="0">{_text(made["command"])}</pre>'
+        f"<p>{made['done']:,} trained models of scale “{_text(payload['scale'])}”{hours}. This "
+        f'page is made again by</p><pre tabindex="0">{_text(made["command"])}</pre>'
         f"<ul>{_items(payload['models'])}{_items(made['versions'])}</ul>"
         f"<p>The same numbers as files beside this page:</p><ul>{files}</ul></section></main>"
     )
@@ -144,19 +145,20 @@ def _missing(payload: dict[str, Any]) -> str:
     return f"{said}<details class='warning'>{listed}</details>"
 
 
-def _remedy(remedy: dict[str, Any], payload: dict[str, Any], taken: set[str]) -> str:
+def _remedy(remedy: dict[str, Any], taken: set[str]) -> str:
     parts = "".join(_part(part, len(remedy["parts"]) > 1) for part in remedy["parts"])
     anchor = base = "remedy-" + re.sub(r"[^a-z0-9]+", "-", str(remedy["name"]).lower()).strip("-")
     while anchor in taken:  # two names may differ by signs alone
         anchor = f"{base}-{len(taken)}"
     taken.add(anchor)
+    summary = remedy.get("summary") or (remedy["parts"][-1]["summary"] if remedy["parts"] else "")
     where = f"It is what the others are compared with, on {_text(remedy['model'])}."
     if not remedy["baseline"]:
         helps, harms = (_listed(map(_text, remedy[key])) or "nowhere" for key in ("helps", "harms"))
         where = f"<b>Helps:</b> {helps}. <b>Harms:</b> {harms}."
     return (
         f"<details class='remedy' id='{anchor}'><summary><h3>{_text(remedy['name'])}</h3> "
-        f"<span>{_text(remedy['parts'][-1]['summary'] if remedy['parts'] else '')}</span></summary>"
+        f"<span>{_text(summary)}</span></summary>"
         f"<p>{where}</p><p class='cells'></p>{parts}</details>"
     )
 
