@@ -92,7 +92,6 @@ const fill = (table, columns, rows, names, foot) => {
 };
 
 const shownRemedies = () => data.remedies.filter((one) => !state.model || one.model === state.model);
-const breakable = (name) => name.split(/(?<=\+)/).flatMap((part) => [part, el("wbr")]);
 const nameCell = (remedy) => el("th", { scope: "row", class: "name" },
   el("a", { href: "#" + anchors.get(remedy.name) }, breakable(remedy.name)),
   remedy.baseline ? el("small", { class: "block" }, " baseline") : null,

@@ -83,7 +83,7 @@ const panelHead = (remedy, task) => {
   const close = el("button", { type: "button", class: "close" }, "Close");
   close.addEventListener("click", () => panel.close());
   return el("header", {}, el("h2", { id: "panel-title", tabindex: -1, autofocus: true },
-    `${remedy.name} on ${task.name}`), go("↑", "Remedy above", order[place - 1]),
+    breakable(remedy.name), ` on ${task.name}`), go("↑", "Remedy above", order[place - 1]),
   go("↓", "Remedy below", order[place + 1]), close);
 };
 
