@@ -320,6 +320,7 @@ def test_a_link_of_another_study_shows_what_there_is(driver, opened):
     assert not is_open(driver)
     assert len(column(driver, "reach-table", 2)) == 16
     assert len(texts(driver, "#matrix-table thead button")) == 10
+    assert texts(driver, "th[aria-sort=descending] button") == ["Reach↓", "Reach↓"]
 
 
 def test_the_way_back_closes_a_cell(driver, opened):

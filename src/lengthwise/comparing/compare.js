@@ -30,7 +30,7 @@ const state = { ...START };
 const readAddress = () => {
   const text = location.hash.slice(1);
   if (text && !text.includes("=")) { // a place on the page
-    const target = byId(decodeURIComponent(text));
+    const target = byId(text);
     if (target?.tagName === "DETAILS") target.open = true;
     target?.scrollIntoView();
     return false;
@@ -62,8 +62,8 @@ const fill = (table, columns, rows, names, foot) => {
     columns.map((column) => column.cell(row))) }));
   const body = el("tbody");
   const sort = () => {
-    const found = columns.findIndex((column) => column.key === state[by]);
-    const column = columns[Math.max(found, 0)], sign = state[turn] === "up" ? 1 : -1;
+    const [key, sign] = [state[by], state[turn] === "up" ? 1 : -1];
+    const column = columns.find((one) => one.key === key) ?? columns.find((one) => one.key === "reach");
     const known = (value) => value !== null && value !== undefined;
     const compare = ({ row: one }, { row: other }) => {
       const [a, b] = [column.value(one), column.value(other)];
@@ -180,8 +180,7 @@ const drawMatrix = () => {
     const { cell, text, better } = read.get(keyOf(remedy.name, task.name));
     const coloured = !["not learned", "not done", "baseline"].includes(cell.verdict) && better;
     const shade = !coloured ? cell.verdict.replace(" ", "-") : better > 0 ? "more" : "less";
-    const td = el("td", { class: `number ${shade}` },
-      cellButton(cell, text, { tabindex: -1 }));
+    const td = el("td", { class: `number ${shade}` }, cellButton(cell, text, { tabindex: -1 }));
     if (coloured) td.style.setProperty("--strength", `${(60 * Math.abs(better)) / most}%`);
     return td;
   };
