@@ -1,6 +1,5 @@
 """The same search on a Ray cluster; a node that dies takes nothing with it."""
 
-import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -11,31 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 from search.small import OWN, Inline
+from two_nodes import two_nodes
 
-os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-ray = pytest.importorskip("ray")
+from lengthwise.errors import InputError
+from lengthwise.executors import Executor
+from lengthwise.progress import Progress
+from lengthwise.search import RayExecutor, search
+from lengthwise.search.space import space_from_text
+from lengthwise.testing import ExecutorConformance
 
-from ray.cluster_utils import Cluster  # noqa: E402
-
-from lengthwise.errors import InputError  # noqa: E402
-from lengthwise.executors import Executor  # noqa: E402
-from lengthwise.progress import Progress  # noqa: E402
-from lengthwise.search import RayExecutor, search  # noqa: E402
-from lengthwise.search.space import space_from_text  # noqa: E402
-from lengthwise.testing import ExecutorConformance  # noqa: E402
-
+pytest.importorskip("ray")
 pytestmark = pytest.mark.xdist_group("ray")
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two nodes of one core each on this machine."""
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    made.add_node(num_cpus=1)
-    ray.init(address=made.address, logging_level="ERROR", log_to_driver=False)
-    yield made
-    ray.shutdown()
-    made.shutdown()
+    with two_nodes() as made:
+        yield made
 
 
 @pytest.mark.usefixtures("cluster")

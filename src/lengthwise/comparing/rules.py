@@ -22,15 +22,15 @@ def rules(study: Study) -> list[str]:
         "task's gate. How many do is told beside; scores by length are of those.",
         f"The break length is where the score falls below {RELATIVE:g} of what the model has at "
         f"the training length (second rule: below {FIXED:g}), with the score taken to fall evenly "
-        "over the logarithm of the length between two tests. A model that never breaks counts with the "
-        "longest test, so reach is at most that.",
+        "over the logarithm of the length between two tests. A model that never breaks counts with "
+        "the longest test, so reach is at most that.",
         "Reach is the geometric mean over tasks of break length over training length; a model that "
         "did not learn counts as 1. Tasks that nothing learned are left out. Intervals are "
         "Student's t over seeds, 95 %.",
         f"Helps and harms: the ratio of reach to the baseline's, paired by seed, differs from 1 "
         f"with a p-value below {SURE:g} after Holm's correction for the number of remedies; at "
-        "least three seeds. Where all seeds agree exactly the interval is a point: that says that these "
-        "seeds agree, and no more.",
+        "least three seeds. Where all seeds agree exactly the interval is a point: that says that "
+        "these seeds agree, and no more.",
         "A rank is a range: the places that paired differences between all remedies, corrected for "
         "their number, do not rule out.",
         "Cost is the time of a training step over the baseline's, both timed in turn in the same "

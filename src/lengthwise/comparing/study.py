@@ -21,8 +21,8 @@ from lengthwise.runs.description import (
 )
 from lengthwise.trust import require_trusted
 
-SEEDS_PER_FLEET = 2
-"""Models of two seeds at all rates train side by side: larger fleets gain little at these sizes,
+SEEDS_PER_FLEET = 3
+"""Models of three seeds at all rates train side by side: larger fleets gain little at these sizes,
 and a worker that is killed loses more."""
 
 MOST_SEEDS = 10_000

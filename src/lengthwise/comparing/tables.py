@@ -71,8 +71,10 @@ def task_table(study: Study, plan: Plan, records: polars.DataFrame) -> TaskTable
     long = found.select(*places, "weights", "step", "length", "measure", "value").explode(
         "weights", "step", "length", "measure", "value", empty_as_null=False, keep_nulls=False
     )
-    steps = sorted(set(long["step"]))
-    measures = sorted(set(long["measure"]))
+    base = plan.score.removeprefix(ONE_MINUS)
+    # With those that must be there even if nothing is recorded yet.
+    steps = sorted({*long["step"], plan.recipe.steps})
+    measures = sorted({*long["measure"], base})
     lengths = plan.recipe.test_lengths
     all_values = np.full(
         (*shape, len(KINDS), len(steps), len(measures), len(lengths)), np.nan, np.float32
@@ -81,15 +83,18 @@ def task_table(study: Study, plan: Plan, records: polars.DataFrame) -> TaskTable
     for name, known in (
         ("weights", KINDS), ("step", steps), ("measure", measures), ("length", lengths)
     ):  # fmt: skip
-        codes.append(long[name].replace_strict(list(known), range(len(known))).to_numpy())
+        codes.append(
+            long[name]
+            .replace_strict(list(known), range(len(known)), return_dtype=polars.Int64)
+            .to_numpy()
+        )
     all_values[tuple(codes)] = long["value"].to_numpy()
     by_entry = all_values[number_of]  # (entries, seeds, rates, kinds, steps, measures, lengths)
     own = np.stack([by_entry[place, :, :, kind] for place, kind in enumerate(kind_of)])
-    at_end = own[:, :, :, steps.index(plan.recipe.steps)] if steps else own[:, :, :, 0]
+    at_end = own[:, :, :, steps.index(plan.recipe.steps)]
     values = {name: at_end[:, :, :, place] for place, name in enumerate(measures)}
     raw = by_entry[:, :, :, 0]
-    base = plan.score.removeprefix(ONE_MINUS)
-    curve = raw[..., measures.index(base), :] if base in measures else raw[..., 0, :]
+    curve = raw[..., measures.index(base), :]
     costs, parameters = [], []
     for number in number_of:
         rows = found.filter(polars.col("training") == number)
