@@ -6,8 +6,11 @@ from urllib.parse import urlencode
 import pytest
 from comparing.browser import accessibility, requests, show, started
 from comparing.payloads import HOSTILE, QUOTES, hostile, payload
+from comparing.small import small_study, trained
 
 from lengthwise.comparing.page import page
+from lengthwise.comparing.sections import FILES
+from lengthwise.comparing.write import write_page
 
 DESK, PHONE = 1280, 360
 NOTHING, MINUS, TIMES = "\u2013", "\u2212", "\u00d7"
@@ -378,6 +381,22 @@ def test_cells_without_numbers_say_so(driver, opened):
     assert "not done" in find(driver, "#panel .badge")[0].text
     assert find(driver, "#panel figure") == []
     assert "lengthwise train" in find(driver, "#command")[0].text
+
+
+def test_a_study_that_was_trained(driver, opened, files):
+    """What the rest of the package hands over is what the page reads; its links lead to files."""
+    folder = trained(files / "trained", small_study(("alibi", "ema"), seeds=1))
+    values = write_page(folder)
+    opened("trained/page")
+    assert len(column(driver, "reach-table", 2)) == 3
+    for show in ("learned", "0", "4"):
+        choose(driver, "show", show)
+        assert len(find(driver, "#matrix-table button.cell")) == 6
+    assert accessibility(driver) == []
+    for one in values["cells"]:
+        opened("trained/page", remedy=one["remedy"], task=one["task"])
+        assert len(find(driver, "#panel figure")) >= 2
+    assert all((folder.path / name).is_file() for name in FILES)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

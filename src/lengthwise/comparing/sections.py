@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 FILES = {
-    "records.parquet": "one record per model",
-    "cells.csv": "remedies by tasks",
     "reach.csv": "the table of reach",
-    "table.md": "the same for Markdown",
+    "cells.csv": "remedies by tasks by lengths, every measure",
+    "cells.parquet": "the same as Parquet",
+    "table.md": "reach by task for Markdown",
     "table.tex": "and for LaTeX",
+    "study.json": "what is compared, by which command and code",
 }
 """What stands beside the page."""
 
@@ -94,7 +95,9 @@ def below_tables(payload: dict[str, Any]) -> str:
         f"<p>{made['done']:,} trained models of scale “{_text(payload['scale'])}”{hours}. This "
         f'page is made again by</p><pre tabindex="0">{_text(made["command"])}</pre>'
         f"<ul>{_items(payload['models'])}{_items(made['versions'])}</ul>"
-        f"<p>The same numbers as files beside this page:</p><ul>{files}</ul></section></main>"
+        f"<p>The same numbers as files beside this page:</p><ul>{files}<li><code>records/*.parquet"
+        "</code>: one record per model, with recipe, versions and all measures</li></ul></section>"
+        "</main>"
     )
 
 
