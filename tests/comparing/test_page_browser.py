@@ -389,8 +389,8 @@ def test_a_study_that_was_trained(driver, opened, files):
     values = write_page(folder)
     opened("trained/page")
     assert len(column(driver, "reach-table", 2)) == 3
-    for show in ("learned", "0", "4"):
-        choose(driver, "show", show)
+    for shown in ("learned", "0", "4"):
+        choose(driver, "show", shown)
         assert len(find(driver, "#matrix-table button.cell")) == 6
     assert accessibility(driver) == []
     for one in values["cells"]:
