@@ -91,6 +91,7 @@ def hostile() -> dict[str, Any]:
     broken = study["cells"][4]
     broken["scores"]["exact_match"] = {"mean": [0.9, None, 0.5, None, 0.0], "low": [None] * 5,
                                        "high": [None] * 5}  # fmt: skip
+    broken["seeds"][1] |= {"learned": False}
     broken["seeds"][0] |= {"break": None, "scores": {"exact_match": [None] * 5}}
     broken["curve"]["scores"][1] = [None] * 5
     return study

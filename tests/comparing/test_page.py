@@ -92,9 +92,11 @@ def test_numbers_that_are_none_are_null_and_others_are_kept():
     study = payload(3, 2)
     study["cells"][1]["reach"] = {"mean": math.inf, "low": math.nan, "high": None, "count": 4}
     study["cells"][1]["rates"][0]["learning_rate"] = 3e-5
+    study["cells"][1]["curve"]["scores"][0] = [math.nan, 0.5, -math.inf, None, 1]
     study["remedies"][0]["reach"]["mean"] = math.nan
     text = page(study)
     cell = data_of(text)["cells"][1]
+    assert cell["curve"]["scores"][0] == [None, 0.5, None, None, 1]
     assert cell["reach"] == {"mean": None, "low": None, "high": None, "count": 4}
     assert cell["rates"][0]["learning_rate"] == 3e-5
     mean = data_of(text)["cells"][0]["reach"]["mean"]

@@ -6,8 +6,11 @@ from urllib.parse import urlencode
 import pytest
 from comparing.browser import accessibility, requests, show, started
 from comparing.payloads import HOSTILE, QUOTES, hostile, payload
+from comparing.small import small_study, trained
 
 from lengthwise.comparing.page import page
+from lengthwise.comparing.sections import FILES
+from lengthwise.comparing.write import write_page
 
 DESK, PHONE = 1280, 360
 NOTHING, MINUS, TIMES = "\u2013", "\u2212", "\u00d7"
@@ -292,10 +295,10 @@ def test_a_cell_is_reached_and_opened_by_keyboard_alone(driver, opened):
 
 def test_every_place_the_keyboard_reaches_is_seen(driver, opened):
     opened()
-    outline = "return getComputedStyle(document.activeElement).outlineStyle"
+    outline = "return parseFloat(getComputedStyle(document.activeElement).outlineWidth)"
     for _ in range(25):
         press(driver, "\t")
-        assert driver.execute_script(outline) != "none", focused(driver).get_attribute("outerHTML")
+        assert driver.execute_script(outline) >= 2, focused(driver).get_attribute("outerHTML")
 
 
 def test_the_panel_goes_to_the_next_remedy(driver, opened):
@@ -303,6 +306,7 @@ def test_the_panel_goes_to_the_next_remedy(driver, opened):
     order = [one.removesuffix(" baseline") for one in column(driver, "matrix-table", 1)]
     find(driver, "#panel [data-go]")[1].click()
     assert texts(driver, "#panel-title") == [f"{order[order.index('alibi') + 1]} on sort"]
+    assert focused(driver).get_attribute("id") == "panel-title"  # the button that had it is gone
 
 
 def test_a_link_shows_the_same(driver, opened):
@@ -319,6 +323,7 @@ def test_a_link_of_another_study_shows_what_there_is(driver, opened):
     assert not is_open(driver)
     assert len(column(driver, "reach-table", 2)) == 16
     assert len(texts(driver, "#matrix-table thead button")) == 10
+    assert texts(driver, "th[aria-sort=descending] button") == ["Reach↓", "Reach↓"]
 
 
 def test_the_way_back_closes_a_cell(driver, opened):
@@ -332,9 +337,12 @@ def test_the_way_back_closes_a_cell(driver, opened):
 
 def test_a_remedy_opens_its_section(driver, opened):
     opened()
-    find(driver, '#reach-table a[href="#remedy-rotary-fire"]')[0].click()
     section = find(driver, "#remedy-rotary-fire")[0]
-    assert section.get_attribute("open") is not None
+    for _ in range(2):  # the second time the address stays as it is
+        find(driver, '#reach-table a[href="#remedy-rotary-fire"]')[0].click()
+        assert section.get_attribute("open") is not None
+        driver.execute_script("arguments[0].open = false", section)
+    driver.execute_script("arguments[0].open = true", section)
     assert "m_h = 2^(-8 h / H)" in section.text
     assert "Helps:" in section.text
     find(driver, "#remedy-rotary-fire button.cell")[0].click()
@@ -373,6 +381,22 @@ def test_cells_without_numbers_say_so(driver, opened):
     assert "not done" in find(driver, "#panel .badge")[0].text
     assert find(driver, "#panel figure") == []
     assert "lengthwise train" in find(driver, "#command")[0].text
+
+
+def test_a_study_that_was_trained(driver, opened, files):
+    """What the rest of the package hands over is what the page reads; its links lead to files."""
+    folder = trained(files / "trained", small_study(("alibi", "ema"), seeds=1))
+    values = write_page(folder)
+    opened("trained/page")
+    assert len(column(driver, "reach-table", 2)) == 3
+    for shown in ("learned", "0", "4"):
+        choose(driver, "show", shown)
+        assert len(find(driver, "#matrix-table button.cell")) == 6
+    assert accessibility(driver) == []
+    for one in values["cells"]:
+        opened("trained/page", remedy=one["remedy"], task=one["task"])
+        assert len(find(driver, "#panel figure")) >= 2
+    assert all((folder.path / name).is_file() for name in FILES)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -17,12 +17,16 @@ const svg = (...all) => make("svg", ...all);
 const isNumber = (value) => typeof value === "number";
 const number = (value, digits = 2) => {
   if (!isNumber(value)) return "–";
-  const small = value !== 0 && Math.abs(value) < 10 ** -digits / 2;
-  return (small ? value.toPrecision(1) : value.toFixed(digits)).replace("-", "−");
+  // Two digits are for columns that should line up; where there is room, nothing small becomes 0.
+  const small = digits > 2 && value !== 0 && Math.abs(value) < 10 ** -digits / 2;
+  const text = small ? value.toPrecision(1) : value.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 };
 const signed = (value, digits = 2) => (value > 0 ? "+" : "") + number(value, digits);
 const times = (value) => (isNumber(value) ? "×" + number(value) : "–");
-const share = (pair) => (pair ? `${pair[0]}/${pair[1]}` : "–");
+const share = (pair) => (pair?.[1] ? `${pair[0]}/${pair[1]}` : "–");
+const part = (pair) => (pair?.[1] ? pair[0] / pair[1] : null);
+const breakable = (name) => name.split(/(?<=\+)/).flatMap((part) => [part, el("wbr")]);
 const words = (name) => name.replaceAll("_", " ");
 const interval = (one, write = number) => {
   if (!one || !isNumber(one.mean)) return "";
@@ -65,7 +69,7 @@ const range = ({ place, ticks }, one, baseline) => {
 
 // A chart of lines: {title, xTitle, x, xLabels, log, lines: [{name, kind, y, low, high}]}. Lines
 // with a name are labelled at their right end.
-const WIDTH = 360, HEIGHT = 240, LEFT = 34, RIGHT = 86, TOP = 10, BOTTOM = 46;
+const WIDTH = 360, HEIGHT = 240, LEFT = 34, RIGHT = 94, TOP = 10, BOTTOM = 46;
 const chart = ({ title, xTitle, x, xLabels, log, lines }) => {
   const flat = lines.flatMap((line) => [line.y, line.low ?? [], line.high ?? []].flat());
   const seen = flat.filter(isNumber);
@@ -106,12 +110,17 @@ const chart = ({ title, xTitle, x, xLabels, log, lines }) => {
     }
     if (line.name) labels.push({ ...line, at: py(known.at(-1)[1]) + 4 });
   }
-  // Labels keep 12 units apart: pushed down from the top, then up from the bottom.
+  // Labels keep 12 units apart: neighbours that are too near push each other away.
   labels.sort((one, other) => one.at - other.at);
-  labels.forEach((one, place) => { one.at = Math.max(one.at, (labels[place - 1]?.at ?? 0) + 12); });
-  labels.reverse().forEach((one, place) => {
-    one.at = Math.min(one.at, (labels[place - 1]?.at ?? HEIGHT - BOTTOM + 28) - 12);
-    const short = one.name.length > 13 ? one.name.slice(0, 12) + "…" : one.name;
+  for (let round = 0; round < 40; round += 1) {
+    labels.forEach((one, place) => {
+      const next = labels[place + 1], lack = next ? Math.max(12 - (next.at - one.at), 0) / 2 : 0;
+      if (next) next.at += lack;
+      one.at = Math.min(Math.max(one.at - lack, TOP), HEIGHT - BOTTOM + 16);
+    });
+  }
+  labels.forEach((one) => {
+    const short = one.name.length > 12 ? one.name.slice(0, 11) + "…" : one.name;
     parts.push(svg("text", { x: WIDTH - RIGHT + 9, y: one.at, class: `label ${one.kind}` }, short,
       svg("title", {}, one.name)));
   });

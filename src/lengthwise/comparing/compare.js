@@ -10,7 +10,8 @@ const SAID = { helps: "helps", harms: "harms", unclear: "not separated from the 
   baseline: "the baseline", "not learned": "did not learn the training lengths", "not done": "not done" };
 
 const keyOf = (remedy, task) => JSON.stringify([remedy, task]);
-const cells = new Map(data.cells.map((cell) => [keyOf(cell.remedy, cell.task), cell]));
+const cells = new Map(data.cells.map((cell) => [keyOf(cell.remedy, cell.task), { ...cell,
+  scores: cell.scores ?? {}, seeds: cell.seeds ?? [], rates: cell.rates ?? [] }]));
 const tasks = new Map(data.tasks.map((task) => [task.name, task]));
 const remedies = new Map(data.remedies.map((remedy) => [remedy.name, remedy]));
 const sections = document.querySelectorAll("details.remedy");
@@ -29,7 +30,7 @@ const state = { ...START };
 const readAddress = () => {
   const text = location.hash.slice(1);
   if (text && !text.includes("=")) { // a place on the page
-    const target = byId(decodeURIComponent(text));
+    const target = byId(text);
     if (target?.tagName === "DETAILS") target.open = true;
     target?.scrollIntoView();
     return false;
@@ -61,8 +62,8 @@ const fill = (table, columns, rows, names, foot) => {
     columns.map((column) => column.cell(row))) }));
   const body = el("tbody");
   const sort = () => {
-    const found = columns.findIndex((column) => column.key === state[by]);
-    const column = columns[Math.max(found, 0)], sign = state[turn] === "up" ? 1 : -1;
+    const [key, sign] = [state[by], state[turn] === "up" ? 1 : -1];
+    const column = columns.find((one) => one.key === key) ?? columns.find((one) => one.key === "reach");
     const known = (value) => value !== null && value !== undefined;
     const compare = ({ row: one }, { row: other }) => {
       const [a, b] = [column.value(one), column.value(other)];
@@ -91,7 +92,6 @@ const fill = (table, columns, rows, names, foot) => {
 };
 
 const shownRemedies = () => data.remedies.filter((one) => !state.model || one.model === state.model);
-const breakable = (name) => name.split(/(?<=\+)/).flatMap((part) => [part, el("wbr")]);
 const nameCell = (remedy) => el("th", { scope: "row", class: "name" },
   el("a", { href: "#" + anchors.get(remedy.name) }, breakable(remedy.name)),
   remedy.baseline ? el("small", { class: "block" }, " baseline") : null,
@@ -127,7 +127,7 @@ const drawReach = () => {
       cell: ({ helps }) => numberCell(listed("▲", helps)) },
     { key: "harms", label: "Harms", first: "up", value: ({ harms }) => harms.length,
       cell: ({ harms }) => numberCell(listed("▼", harms)) },
-    { key: "learned", label: "Learned", value: ({ learned }) => learned && learned[0] / learned[1],
+    { key: "learned", label: "Learned", value: ({ learned }) => part(learned),
       cell: ({ learned }) => numberCell(share(learned)) },
     { key: "cost", label: "Cost", first: "up", value: ({ cost }) => cost?.mean,
       cell: ({ cost }) => numberCell(times(cost?.mean), interval(cost)) },
@@ -149,11 +149,10 @@ const reading = (cell, task) => {
     return { value, text: changed ? times(value) : number(value), better: ratio > 0 ? Math.log2(ratio) : 0 };
   }
   if (state.show === "learned") {
-    const part = ({ learned }) => (learned?.[1] ? learned[0] / learned[1] : null);
-    const own = part(cell), base = baseline ? part(cellOf(baseline.name, task.name)) : null;
-    const change = own === null || base === null ? null : own - base;
+    const own = part(cell.learned), base = baseline && part(cellOf(baseline.name, task.name).learned);
+    const change = isNumber(own) && isNumber(base) ? own - base : null;
     return { value: changed ? change : own, better: change ?? 0,
-      text: changed ? signed(change) : own === null ? "–" : share(cell.learned) };
+      text: changed ? signed(change) : share(cell.learned) };
   }
   const place = Number(state.show), measure = state.measure || task.score;
   const change = at(cell.differences?.[measure], place)?.mean;
@@ -181,8 +180,7 @@ const drawMatrix = () => {
     const { cell, text, better } = read.get(keyOf(remedy.name, task.name));
     const coloured = !["not learned", "not done", "baseline"].includes(cell.verdict) && better;
     const shade = !coloured ? cell.verdict.replace(" ", "-") : better > 0 ? "more" : "less";
-    const td = el("td", { class: `number ${shade}` },
-      cellButton(cell, text, { tabindex: -1 }));
+    const td = el("td", { class: `number ${shade}` }, cellButton(cell, text, { tabindex: -1 }));
     if (coloured) td.style.setProperty("--strength", `${(60 * Math.abs(better)) / most}%`);
     return td;
   };
@@ -260,9 +258,11 @@ const openCell = (remedy, task) => {
   writeAddress(!panel.open);
   drawPanel();
 };
-sections.forEach((section, place) => section.querySelector(".cells").replaceChildren(
-  ...data.tasks.map((task) => cellOf(data.remedies[place].name, task.name)).map((cell) =>
-    cellButton(cell, `${cell.task} ${number(cell.reach?.mean)}`))));
+sections.forEach((section, place) => section.addEventListener("toggle", () => section
+  .querySelector(".cells").replaceChildren(...data.tasks.map(({ name }) => {
+    const cell = cellOf(data.remedies[place].name, name);
+    return cellButton(cell, `${name} ${number(cell.reach?.mean)}`);
+  }))));
 
 document.addEventListener("click", ({ target }) => {
   const cell = target.closest("button.cell, button[data-go]");

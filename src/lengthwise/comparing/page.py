@@ -6,19 +6,21 @@ it was tested (corrected for the number of remedies). Keys that are not named he
 
 - `title`, `baseline` (a remedy's name), `scale`
 - `made`: `command` (makes the page again), `versions` (sentences), `done` and `planned` (numbers of
-  models), `missing` (sentences)
+  models), `hours` (of training, optional), `missing` (sentences)
 - `rules`: sentences
 - `multiples`: of the training length, at which everything is tested
 - `lower_is_better` (optional): names of measures; unless it is there, `LOWER_IS_BETTER`
 - `tasks`: `name`, `family`, `summary`, `score` (the measure that decides), `measures`, `gate`,
-  `unit`, `train_length`, `lengths` (one per multiple), `chance` and `length_only` (by measure, one
-  number per length), `learned` (False: no remedy learned it, so it is shown and not ranked)
+  `unit`, `train_length`, `steps` (optional), `lengths` (one per multiple), `chance` and
+  `length_only` (by measure, one number per length), `learned` (False: no remedy learned it, so it
+  is shown and not ranked)
 - `models`: how each is called
-- `remedies`: `name`, `baseline` (whether it is), `parts` (`name`, `kind`, `summary`, `text`,
-  `arxiv`: a chain has several), `model`, `parameters`, `more_parameters` (than the baseline),
-  `cost` (an estimate), `learned` (so many of so many), `reach` and `reach_fixed` (estimates by
-  the two rules), `ratio` (to the baseline's reach; None for itself), `rank` (first and last place
-  that intervals allow), `helps` and `harms` (names of tasks)
+- `remedies`: `name`, `summary` (optional; else the last part's), `baseline` (whether it is),
+  `parts` (`name`, `kind`, `summary`, `text`, `arxiv`: a chain has several), `model`, `parameters`,
+  `more_parameters` (than the baseline), `cost` (an estimate), `learned` (so many of so many),
+  `reach` and `reach_fixed` (estimates by the two rules), `ratio` (to the baseline's reach; None
+  for itself), `rank` (first and last place that intervals allow), `helps` and `harms` (names of
+  tasks)
 - `cells`: `remedy`, `task`, `verdict` ("helps", "harms", "unclear", "baseline", "not learned" or
   "not done"), `learned`, `reach`, `ratio`, `scores` and `differences` (from the baseline; by
   measure, `mean`, `low` and `high` with a number per length), `seeds` (`seed`, `learning_rate`,
@@ -33,8 +35,8 @@ import base64
 import hashlib
 import html
 import json
-import math
 from importlib import resources
+from math import isfinite
 from typing import Any
 
 from lengthwise.comparing.sections import before_tables, below_tables, controls
@@ -99,10 +101,14 @@ def _data(payload: dict[str, Any]) -> str:
 
 def _rounded(value: Any) -> Any:
     """Numbers to five digits, which is more than the page shows; no NaN and no infinity."""
-    if isinstance(value, float):
-        return float(f"{value:.5g}") if math.isfinite(value) else None
     if isinstance(value, dict):
         return {key: _rounded(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(one) for one in value]
+    if isinstance(value, (list, tuple)):
+        # Nearly all numbers stand in lists: no call for each of them.
+        return [
+            float(f"{one:.5g}") if type(one) is float and isfinite(one) else _rounded(one)
+            for one in value
+        ]
+    if isinstance(value, float):
+        return float(f"{value:.5g}") if isfinite(value) else None
     return value

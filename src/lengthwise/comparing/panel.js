@@ -11,14 +11,15 @@ const lengthChart = (cell, task, measure) => {
   const base = baseline && cellOf(baseline.name, task.name).scores[measure];
   const bands = cell.scores[measure], isBase = cell.remedy === data.baseline;
   const line = (name, kind, one) => one && { name, kind, y: one.mean, low: one.low, high: one.high };
-  return chart({ title: `${words(measure)} by length${lower.has(measure) ? " (less is better)" : ""}`,
+  return chart({ title: `${words(measure)}${lower.has(measure) ? " (less is better)" : ""}`,
     x: task.lengths, log: true, xTitle: `${task.unit}, trained on up to ${task.train_length}`,
     xLabels: task.lengths.map((length, place) => [`${length}`, `${data.multiples[place]}×`]),
     lines: [
       { name: "chance", kind: "chance", y: task.chance?.[measure] ?? [] },
       { name: "length only", kind: "length", y: task.length_only?.[measure] ?? [] },
       isBase ? null : line(data.baseline, "baseline", base),
-      ...cell.seeds.map((one) => ({ kind: "seed", y: one.scores[measure] ?? [] })),
+      ...cell.seeds.map((one) => ({ kind: one.learned ? "seed" : "seed failed",
+        y: one.scores[measure] ?? [] })),
       line(cell.remedy, "remedy", bands)].filter(Boolean) });
 };
 const stepChart = ({ curve }, task) => chart({ title: `${words(task.score)} over training`,
@@ -82,15 +83,16 @@ const panelHead = (remedy, task) => {
   const close = el("button", { type: "button", class: "close" }, "Close");
   close.addEventListener("click", () => panel.close());
   return el("header", {}, el("h2", { id: "panel-title", tabindex: -1, autofocus: true },
-    `${remedy.name} on ${task.name}`), go("↑", "Remedy above", order[place - 1]),
+    breakable(remedy.name), ` on ${task.name}`), go("↑", "Remedy above", order[place - 1]),
   go("↓", "Remedy below", order[place + 1]), close);
 };
 
 const panelResults = (cell, task) => [
   el("div", { class: "charts" }, task.measures.map((measure) => lengthChart(cell, task, measure)),
     cell.curve ? stepChart(cell, task) : null),
-  el("p", { class: "note" }, "Bands are 95 % intervals, thin lines are seeds. Curves over training are "
-    + "means over seeds, a line per multiple of the training length."),
+  el("p", { class: "note" }, "Means and bands (95 % intervals) are over seeds that learned the training "
+    + "lengths. Thin lines are seeds, dotted if they did not. Curves over training are means over all "
+    + "seeds, a line per multiple of the training length."),
   el("details", {}, el("summary", {}, "The numbers"),
     task.measures.map((measure) => numbersTable(cell, task, measure))),
   el("div", { class: "pair" },
@@ -101,7 +103,7 @@ const panelRecipe = (cell, remedy, task) => [
   el("h3", {}, "Recipe"),
   el("p", {}, `${remedy.model}, ${remedy.parameters?.toLocaleString("en") ?? "?"} parameters, with `
     + `${remedy.parts.map((part) => part.name).join(" + ")}; ${task.name} on up to `
-    + `${task.train_length} ${task.unit}.`),
+    + `${task.train_length} ${task.unit}${task.steps ? `, ${task.steps.toLocaleString("en")} steps` : ""}.`),
   cell.command ? el("div", { class: "command" }, el("pre", { id: "command", tabindex: 0 }, cell.command),
     copyButton(cell.command)) : ""];
 

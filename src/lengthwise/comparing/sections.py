@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 FILES = {
-    "records.parquet": "one record per model",
-    "cells.csv": "remedies by tasks",
     "reach.csv": "the table of reach",
-    "table.md": "the same for Markdown",
+    "cells.csv": "remedies by tasks by lengths, every measure",
+    "cells.parquet": "the same as Parquet",
+    "table.md": "reach by task for Markdown",
     "table.tex": "and for LaTeX",
+    "study.json": "what is compared, by which command and code",
 }
 """What stands beside the page."""
 
@@ -82,18 +83,21 @@ def controls(payload: dict[str, Any]) -> str:
 def below_tables(payload: dict[str, Any]) -> str:
     """Remedies, tasks, rules, and where the numbers come from."""
     made = payload["made"]
+    hours = f", {made['hours']:g} hours of training" if made.get("hours") else ""
     files = "".join(f'<li><a href="{name}">{name}</a>: {w}</li>' for name, w in FILES.items())
     taken: set[str] = set()
-    remedies = "".join(_remedy(one, payload, taken) for one in payload["remedies"])
+    remedies = "".join(_remedy(one, taken) for one in payload["remedies"])
     return (
         f'<section id="remedies"><h2>Remedies</h2>{remedies}</section>'
         f'<section id="tasks"><h2>Tasks</h2>{_tasks(payload["tasks"])}</section>'
         f'<section id="rules"><h2>Rules</h2><ol>{_items(payload["rules"])}</ol></section>'
         '<section id="origin"><h2>Where the numbers come from</h2>'
-        f"<p>{made['done']:,} trained models of scale “{_text(payload['scale'])}”. This page is "
-        f'made again by</p><pre tabindex="0">{_text(made["command"])}</pre>'
+        f"<p>{made['done']:,} trained models of scale “{_text(payload['scale'])}”{hours}. This "
+        f'page is made again by</p><pre tabindex="0">{_text(made["command"])}</pre>'
         f"<ul>{_items(payload['models'])}{_items(made['versions'])}</ul>"
-        f"<p>The same numbers as files beside this page:</p><ul>{files}</ul></section></main>"
+        f"<p>The same numbers as files beside this page:</p><ul>{files}<li><code>records/*.parquet"
+        "</code>: one record per model, with recipe, versions and all measures</li></ul></section>"
+        "</main>"
     )
 
 
@@ -144,19 +148,20 @@ def _missing(payload: dict[str, Any]) -> str:
     return f"{said}<details class='warning'>{listed}</details>"
 
 
-def _remedy(remedy: dict[str, Any], payload: dict[str, Any], taken: set[str]) -> str:
+def _remedy(remedy: dict[str, Any], taken: set[str]) -> str:
     parts = "".join(_part(part, len(remedy["parts"]) > 1) for part in remedy["parts"])
     anchor = base = "remedy-" + re.sub(r"[^a-z0-9]+", "-", str(remedy["name"]).lower()).strip("-")
     while anchor in taken:  # two names may differ by signs alone
         anchor = f"{base}-{len(taken)}"
     taken.add(anchor)
+    summary = remedy.get("summary") or (remedy["parts"][-1]["summary"] if remedy["parts"] else "")
     where = f"It is what the others are compared with, on {_text(remedy['model'])}."
     if not remedy["baseline"]:
         helps, harms = (_listed(map(_text, remedy[key])) or "nowhere" for key in ("helps", "harms"))
         where = f"<b>Helps:</b> {helps}. <b>Harms:</b> {harms}."
     return (
         f"<details class='remedy' id='{anchor}'><summary><h3>{_text(remedy['name'])}</h3> "
-        f"<span>{_text(remedy['parts'][-1]['summary'] if remedy['parts'] else '')}</span></summary>"
+        f"<span>{_text(summary)}</span></summary>"
         f"<p>{where}</p><p class='cells'></p>{parts}</details>"
     )
 
@@ -198,9 +203,9 @@ def _tasks(tasks: Sequence[dict[str, Any]]) -> str:
     )
     rows = "".join(
         f'<tr><th scope="row">{_text(task["name"])}</th><td>{_text(task["family"])}</td>'
-        f"<td>{_text(task['summary'])}</td><td>{task['train_length']:g} {_text(task['unit'])}</td>"
-        f"<td>{max(task['lengths']):g}</td><td>{_spaced(task['score'])}</td>"
-        f"<td>{task['gate']:g}{'' if task['learned'] else ' (not learned)'}</td></tr>"
+        f"<td>{_text(task['summary'])}</td><td>{_number(task['train_length'])} "
+        f"{_text(task['unit'])}</td><td>{_number(task['lengths'][-1])}</td><td>{_spaced(task['score'])}</td>"
+        f"<td>{_number(task['gate'])}{'' if task['learned'] else ' (not learned)'}</td></tr>"
         for task in tasks
     )
     return (
@@ -235,6 +240,10 @@ def _listed(words: Iterable[str]) -> str:
 
 def _count(number: int, one: str, several: str) -> str:
     return f"{number} {one if number == 1 else several}"
+
+
+def _number(value: float | None) -> str:
+    return "&ndash;" if value is None else f"{value:g}"
 
 
 def _unique(words: Iterable[str]) -> list[str]:
