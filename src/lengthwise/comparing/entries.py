@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
@@ -57,7 +58,7 @@ class Entry:
 
     def recipe(self, baseline: Recipe) -> Recipe:
         """The recipe of its models on the task of the baseline's."""
-        return dataclasses.replace(baseline, model=self.model, test_remedies=self.test)
+        return _recipe(baseline, self.model, self.test)
 
 
 def parse(specification: str, model: Model) -> Entry:
@@ -112,6 +113,12 @@ def baseline_entry(model: Model) -> Entry:
     """The entry that all others are compared with: the model as it is."""
     name = "+".join(REMEDIES.get(one).name for one in names_of(model.remedies)) or "none"
     return Entry(name, "+".join(model.remedies) or "none", model)
+
+
+@cache
+def _recipe(baseline: Recipe, model: Model, test: tuple[str, ...]) -> Recipe:
+    """Made once: a recipe builds its model to see that it can."""
+    return dataclasses.replace(baseline, model=model, test_remedies=test)
 
 
 def _is_setting(part: str) -> bool:

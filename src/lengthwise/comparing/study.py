@@ -83,10 +83,9 @@ class Study:
     def cells(self, entry: Entry, plan: Plan) -> dict[tuple[int, float], str]:
         """The cells of an entry on a task, by seed and learning rate."""
         recipe = compact(cell_recipe(entry.recipe(plan.recipe)))
+        by_rate = {rate: asdict(self._hyperparameters(entry, 1, rate)) for rate in self.rates}
         return {
-            (seed, rate): cell_hash(
-                recipe, compact(asdict(self._hyperparameters(entry, seed, rate)))
-            )
+            (seed, rate): cell_hash(recipe, compact(by_rate[rate] | {"seed": seed}))
             for seed in range(1, self.seeds + 1)
             for rate in self.rates
         }
