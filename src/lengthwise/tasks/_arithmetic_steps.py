@@ -121,13 +121,12 @@ def run_stacks(tokens: NDArray[int64], nothing: int, stacks: NDArray[int64]) -> 
         for place in range(length):
             token = tokens[row, place]
             # Without a branch that nobody could foresee; what a POP writes is not on the stack.
-            stack[depth] = token % 3
-            depth += 1 if token != 2 else -min(depth, 1)
-        for place in range(length + 1):
-            if place < depth:
-                stacks[row, place] = stack[depth - 1 - place]
-            else:
-                stacks[row, place] = 2 if place == depth else nothing
+            stack[depth] = token - 3 if token > 2 else token
+            depth = max(depth + (-1 if token == 2 else 1), 0)
+        for place in range(depth):
+            stacks[row, place] = stack[depth - 1 - place]
+        stacks[row, depth] = 2
+        stacks[row, depth + 1 :] = nothing
 
 
 @compiled
@@ -168,5 +167,5 @@ def combine_numbers(
             size -= 1
         for place in range(min(size, width)):
             answers[row, place] = int64((found[place >> 5] >> uint64(place & 31)) & uint64(1))
-        for place in range(size, width):
-            answers[row, place] = 2 if place == size else nothing
+        answers[row, size : size + 1] = 2
+        answers[row, size + 1 :] = nothing

@@ -106,9 +106,9 @@ def _fill_positive(key: Any, digits: NDArray[int64]) -> None:
 
 @compiled
 def fill_positive(keys: NDArray[int64], digits: NDArray[int64]) -> None:
-    """Fill every row of `digits` with a positive binary number, the highest digit first."""
+    """Fill every row of `digits` with a positive binary number, the lowest digit first."""
     for row in range(digits.shape[0]):
-        _fill_positive(_at(uint64(keys[row]), 0), digits[row, ::-1])
+        _fill_positive(_at(uint64(keys[row]), 0), digits[row])
 
 
 @compiled

@@ -217,7 +217,7 @@ class ComputeSqrt(ParallelTask):
 
         found = torch.empty(len(example), length, dtype=torch.int64)
         fill_positive(example.cpu().numpy(), found.numpy())
-        return found.to(example.device)
+        return found.flip(-1).to(example.device)
 
     def every_string(self, length: int, limit: int) -> Tensor | None:
         """All strings but that of zeros."""
