@@ -40,10 +40,13 @@ predictor is chosen on one half of them and scored on the other.
 - `tvd`: total variation distance from the target. The length-only one is exact where answers have
   one right class, and a bound from above elsewhere.
 - `accuracy`: whether the most probable answer is a right one. Where it is 1 by the length alone, as
-  in many languages, look at `tvd`.
+  in many languages, look at `tvd` and `legal_set_match`.
 - `exact_match`: all answers of an input right at once. Where an answer ends by itself (END),
   `exact_match` asks that it end at the right place, and `exact_match_length_given` takes END out of
   the logits and asks for the rest.
+- `legal_set`, `legal_set_match`: of languages, whether the classes of at least half an even share
+  are exactly the legal ones, and whether they are at every place of a word. Papers score languages
+  so (arXiv 2009.11264, 2410.02140); the threshold for one distribution over all classes is ours.
 - `expected_accuracy`: the target's mass of the most probable answer, where answers are graded.
 - `mse`, `excess_mse`: squared error of numbers, and how much of it the best prediction avoids.
 """

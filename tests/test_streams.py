@@ -1,8 +1,9 @@
 """A few numbers of every random stream, and of six trainings.
 
 A change here moves every committed result: runs, searches and pages would no longer come out as
-they are kept. `tests/data/streams.json` holds numbers of the streams; `tests/data/trained.json`
-weights, losses and measures of the code before recipes, models and remedies were rewritten.
+they are kept. `tests/data/streams.json` holds numbers of the streams, `tests/data/drawn.json` a
+name of what each task draws; `tests/data/trained.json` weights, losses and measures of the code
+before recipes, models and remedies were rewritten.
 """
 
 import hashlib
@@ -27,6 +28,7 @@ from lengthwise.training import Hyperparameters, build_fleet
 
 DATA = Path(__file__).parent / "data"
 STREAMS = json.loads((DATA / "streams.json").read_text())
+DRAWN = json.loads((DATA / "drawn.json").read_text())
 TRAINED = json.loads((DATA / "trained.json").read_text())
 KEYS = torch.tensor([address(0, 0, "data"), address(1, 2, "data")])
 
@@ -132,6 +134,19 @@ def weights() -> dict[str, Any]:
             buffer: tensor.tolist() for buffer, tensor in fleet.buffers.items() if "key" in buffer
         }
     return found
+
+
+def drawn(name: str) -> str:
+    """A short name of all whole numbers of a short, a middling and a longer batch of a task."""
+    task: Task = TASKS.get(name)()
+    lengths = [task.lengths[:100][place] for place in (0, 8, -1)]
+    leaves = [leaf for n in lengths for leaf in tree_leaves(task.draw(KEYS, n, 9))]
+    return digest(*(one for one in leaves if one is not None and not one.is_floating_point()))
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_task_draws_what_it_did(name: str) -> None:
+    assert drawn(name) == DRAWN[name]
 
 
 @pytest.mark.parametrize("made", [numbers, masks, steps, batches, weights])

@@ -52,6 +52,20 @@ def test_an_answer_behind_padding_is_refused() -> None:
                 act()
 
 
+def test_dropout_is_off_in_measures() -> None:
+    """Also right after training, where the Chomsky suite's code leaves it on."""
+    task, model = Parity(), GPTModel(layers=1, heads=1, width=8)
+    rates = {"embed_dropout": 0.5, "attention_dropout": 0.5, "resid_dropout": 0.5}
+    fleets = [
+        build_fleet(lambda one: model.build(task, one), [Hyperparameters(**own)])
+        for own in (rates, {})
+    ]
+    Trainer(fleets[0], task, max_train_length=5, batch=8, steps=3).run()
+    fleets[1].weights.copy_(fleets[0].weights)
+    found, without = ([one.values for one in measure(own, task, inputs=20)] for own in fleets)
+    assert found == without
+
+
 @pytest.mark.parametrize("task", [Parity(), PrefixParity(), Parity(1)], ids=repr)
 @pytest.mark.parametrize("kind", [KnowsUpTo, AnswersOnce])
 def test_the_length_of_the_label_is_the_length_that_is_read(task: Task, kind: type) -> None:

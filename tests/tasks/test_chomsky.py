@@ -124,6 +124,33 @@ def test_answers_are_those_of_plain_python(name: str) -> None:
             assert set(asked[size + len(expected) :]) <= {IGNORE_INDEX}
 
 
+@pytest.mark.parametrize(
+    "name", ["binary-addition", "binary-multiplication", "compute-sqrt", "stack-manipulation"]
+)
+@pytest.mark.parametrize("length", [96, 97, 500])
+def test_long_answers_are_those_of_plain_python(name: str, length: int) -> None:
+    """Compiled code works on parts of 32 digits, between which something is carried."""
+    task: ParallelTask = TASKS.get(name)()
+    inputs, labels = task.draw(torch.tensor(length), length, 200)
+    for row, asked in zip(inputs.tolist(), labels.tolist(), strict=True):
+        expected = REFERENCES[name]([task.token_names[one] for one in row[:length]])
+        assert [one for one in asked if one != IGNORE_INDEX] == expected
+
+
+@pytest.mark.parametrize("ones", [31, 32, 63, 64, 65])
+def test_a_carry_goes_all_the_way(ones: int) -> None:
+    """Of all ones: plus 1, and times themselves."""
+    one, full = [1], [1] * ones
+    for name, other, number in (
+        ("binary-addition", one, 2**ones),
+        ("binary-multiplication", full, (2**ones - 1) ** 2),
+    ):
+        answer = TASKS.get(name)().answers(torch.tensor([[*full, 2, *other]]))[0].tolist()
+        expected = [*map(int, reversed(f"{number:b}")), 2]
+        assert answer[: len(expected)] == expected
+        assert set(answer[len(expected) :]) <= {IGNORE_INDEX}
+
+
 @pytest.mark.parametrize("name", REFERENCES)
 def test_strings_have_their_length(name: str) -> None:
     task: ParallelTask = TASKS.get(name)()

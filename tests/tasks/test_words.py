@@ -7,10 +7,31 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.randomness import bits
+from lengthwise.randomness import at, bits
+from lengthwise.tasks._sets import directions, examples
 from lengthwise.tasks._slots import EMPTY, compact
 from lengthwise.tasks._splits import split_bits, split_symbol
-from lengthwise.tasks._words import distinct, draw_words
+from lengthwise.tasks._words import distinct, draw_words, words_of
+
+KEYS = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=4)
+
+
+@given(KEYS, st.integers(0, 30), st.integers(0, 70), st.integers(0, 2**31 - 100))
+def test_compiled_numbers_are_those_of_the_streams(
+    keys: list[int], step: int, count: int, first: int
+) -> None:
+    key = torch.tensor(keys).unsqueeze(-1)
+    assert torch.equal(words_of(key, step, count, first), bits(at(key, step), count, first))
+    assert torch.equal(examples(key, count), at(key.unsqueeze(-1), torch.arange(count)))
+
+
+@given(KEYS, st.integers(1, 40))
+def test_compiled_directions_are_sums_of_bytes(keys: list[int], width: int) -> None:
+    """Four bytes make a component, exactly, before the vector is scaled."""
+    words = bits(torch.tensor(keys), width).long()
+    whole = sum((words >> shift) & 0xFF for shift in (0, 8, 16, 24)) - 510
+    length = whole.double().square().sum(-1, keepdim=True).sqrt().clamp(min=1.0)
+    assert torch.equal(directions(torch.tensor(keys), width), (whole / length).float())
 
 
 @given(st.integers(1, 300), st.integers(0, 10**6), st.data())

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from lengthwise.measures.by_length import require_lengths
-from lengthwise.randomness import address
+from lengthwise.randomness import address, at
 from lengthwise.tasks import Task, TokenTask
 
 INPUTS, FEWER = 8192, 512
@@ -28,7 +28,10 @@ FEWEST = 64
 """Inputs that are drawn in any case."""
 
 
-HIGH_IS_GOOD = ("accuracy", "expected_accuracy", "exact_match", "exact_match_length_given")
+HIGH_IS_GOOD = (
+    "accuracy", "expected_accuracy", "exact_match", "exact_match_length_given", "legal_set",
+    "legal_set_match",
+)  # fmt: skip
 """Measures that rise as a model gets better; all others of the baselines fall."""
 
 Scores = dict[str, tuple[Tensor, Tensor]]
@@ -72,6 +75,8 @@ def baselines(
     - for expected accuracy with the largest class of the mean target;
     - for TVD with the mean target or with all mass on its largest class, whichever is nearer: of
       answers with one right class that is the best there is, of others a bound;
+    - for legal sets with the set that is the right one most often; a guess names all classes, as
+      all of them have an even share;
     - for numbers with their mean.
 
     Args:
@@ -176,6 +181,12 @@ class _Predictor:
         answers = target.argmax(-1).masked_fill(~asked, 0)
         rows, counts = answers.unique(dim=0, return_counts=True)
         self._whole = rows[counts.argmax()]
+        if task.legal_sets:
+            names, number = _names(legal).unique(return_inverse=True)
+            places = torch.arange(legal.shape[1]).expand_as(number)
+            cells = (places * len(names) + number)[asked]
+            counts = cells.bincount(minlength=legal.shape[1] * len(names))
+            self._set = names[counts.view(-1, len(names)).argmax(-1)]
 
     def scores(self, inputs: Any) -> Scores:
         """How it does, by every measure."""
@@ -205,6 +216,13 @@ class _Predictor:
         for name in ("illegal_mass", "argmax_illegal"):
             found[name] = (1 - found["accuracy"][0], 1 - found["accuracy"][1])
         found["exact_match"] = (self._match(share, asked, asked), self._best(legal, asked, asked))
+        if self._task.legal_sets:
+            every = legal.all(-1).to(torch.float64)
+            often = (_names(legal) == self._set).to(torch.float64)
+            found["legal_set"] = (self._over(every, asked), self._over(often, asked))
+            found["legal_set_match"] = (
+                self._match(every, asked, asked), self._match(often, asked, asked),
+            )  # fmt: skip
         end = self._task.end if isinstance(self._task, TokenTask) else None
         if end is not None:
             other = torch.arange(classes) != end
@@ -260,6 +278,11 @@ class _Predictor:
         """The mass, or whether there is any, of one class at every place."""
         index = classes.expand(len(mass), -1).unsqueeze(-1)
         return mass.gather(-1, index).squeeze(-1).to(torch.float64)
+
+
+def _names(sets: Tensor) -> Tensor:
+    """64 random bits for every set of classes, `(..., classes)`: the same for equal ones."""
+    return (sets * at(torch.tensor(0), torch.arange(sets.shape[-1]))).sum(-1)
 
 
 def _distance(guess: Tensor, target: Tensor) -> Tensor:

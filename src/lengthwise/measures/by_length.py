@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from lengthwise.errors import require
-from lengthwise.measures.distribution import GRADED, MEASURES, accuracy
+from lengthwise.measures.distribution import GRADED, MEASURES, accuracy, legal_set
 from lengthwise.randomness import address, at
 from lengthwise.remedies import Remedy
 from lengthwise.tasks import Task, TokenTask
@@ -69,6 +69,10 @@ def measure_by_length(
     the whole answer, and equal what greedy decoding gives: as long as all tokens so far are right,
     the model has written exactly what it reads here, and after the first wrong one neither can be a
     match.
+
+    Where whole sets are asked for (`task.legal_sets`), `legal_set` is the share of places at which
+    exactly the legal answers are named, and `legal_set_match` that of inputs in which they are at
+    every place.
 
     Args:
         fleet: The models.
@@ -174,6 +178,10 @@ class _Sums:
             self._sum(name, values, counted)
             if name == "accuracy":
                 self._match("exact_match", values, asked, asked)
+        if self._task.legal_sets:
+            named = legal_set(logits, target.expand_as(logits)).to(torch.float64)
+            self._sum("legal_set", named, asked)
+            self._match("legal_set_match", named, asked, asked)
         end = self._task.end if isinstance(self._task, TokenTask) else None
         if end is not None and not self._task.graded:
             other = torch.arange(self._task.classes, device=target.device) != end

@@ -41,6 +41,18 @@ def expected_accuracy(logits: Tensor, target: Tensor) -> Tensor:
     return target.gather(-1, logits.argmax(-1, keepdim=True)).squeeze(-1)
 
 
+def legal_set(logits: Tensor, target: Tensor) -> Tensor:
+    """1 where exactly the legal answers are named: those of at least half an even share, 1 / 2n.
+
+    Formal languages are scored so (arXiv 2009.11264, 2410.02140), there with an output per symbol
+    that names it from 1/2 on, halfway between what illegal and legal symbols should have. Here all
+    n classes share one distribution, of which a legal one should have 1/n at least: halfway to that
+    is ours.
+    """
+    named = logits.softmax(-1) >= 1 / (2 * logits.shape[-1])
+    return (named == (target > 0)).all(-1).to(logits.dtype)
+
+
 def divergence(logits: Tensor, target: Tensor) -> Tensor:
     """KL(target || prediction) in nats."""
     return (torch.xlogy(target, target) - target * logits.log_softmax(-1)).sum(-1)

@@ -25,8 +25,8 @@ MOST_NAMED = 4
 WIDTH = 96
 """Characters of a line."""
 
-SHOWN = ("tvd", "accuracy", "exact_match", "exact_match_length_given", "expected_accuracy", "mse",
-         "excess_mse")  # fmt: skip
+SHOWN = ("tvd", "accuracy", "exact_match", "exact_match_length_given", "legal_set",
+         "legal_set_match", "expected_accuracy", "mse", "excess_mse")  # fmt: skip
 """Measures whose baselines are shown."""
 
 

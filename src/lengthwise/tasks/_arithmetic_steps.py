@@ -1,8 +1,8 @@
-"""Expressions and stacks in compiled code. Imported where it is used only."""
+"""Expressions, stacks and binary numbers in compiled code. Imported where it is used only."""
 
 from typing import Any
 
-from numpy import empty, int64
+from numpy import empty, int64, uint64
 from numpy.typing import NDArray
 
 from lengthwise.compiled import compiled
@@ -115,18 +115,57 @@ def run_stacks(tokens: NDArray[int64], nothing: int, stacks: NDArray[int64]) -> 
     1. Behind the 2 stands `nothing`.
     """
     rows, length = tokens.shape
-    stack = empty(length, dtype=int64)
+    stack = empty(length + 1, dtype=int64)
     for row in range(rows):
         depth = 0
         for place in range(length):
             token = tokens[row, place]
-            if token != 2:
-                stack[depth] = token % 3
-                depth += 1
-            elif depth:
-                depth -= 1
-        for place in range(length + 1):
-            if place < depth:
-                stacks[row, place] = stack[depth - 1 - place]
-            else:
-                stacks[row, place] = 2 if place == depth else nothing
+            # Without a branch that nobody could foresee; what a POP writes is not on the stack.
+            stack[depth] = token - 3 if token > 2 else token
+            depth = max(depth + (-1 if token == 2 else 1), 0)
+        for place in range(depth):
+            stacks[row, place] = stack[depth - 1 - place]
+        stacks[row, depth] = 2
+        stacks[row, depth + 1 :] = nothing
+
+
+@compiled
+def combine_numbers(
+    tokens: NDArray[int64], multiplied: bool, nothing: int, answers: NDArray[int64]
+) -> None:
+    """Fill `answers` with the sum or the product of two binary numbers, and 2 behind it.
+
+    In every row of `tokens` a 2 stands between the numbers. Their lowest digits stand first, and
+    zeros behind the highest one are left out. Behind the 2 of an answer stands `nothing`.
+    """
+    rows, length = tokens.shape
+    width = answers.shape[1]
+    parts = length // 32 + 1  # of 32 bits each, so that 64 hold a product and what is carried
+    first, second = empty(parts, dtype=uint64), empty(parts, dtype=uint64)
+    found = empty(2 * parts, dtype=uint64)
+    for row in range(rows):
+        first[:], second[:], found[:] = 0, 0, 0
+        sign = 0
+        while sign < length and tokens[row, sign] != 2:
+            first[sign >> 5] |= uint64(tokens[row, sign] & 1) << uint64(sign & 31)
+            sign += 1
+        for place in range(length - sign - 1):
+            digit = uint64(tokens[row, sign + 1 + place] & 1)
+            second[place >> 5] |= digit << uint64(place & 31)
+        for one in range(parts if multiplied else 1):
+            carried = uint64(0)
+            for other in range(parts):
+                if multiplied:
+                    carried += found[one + other] + first[one] * second[other]
+                else:
+                    carried += first[other] + second[other]
+                found[one + other] = carried & uint64(0xFFFFFFFF)
+                carried >>= uint64(32)
+            found[one + parts] = carried
+        size = 64 * parts
+        while size and not (found[(size - 1) >> 5] >> uint64((size - 1) & 31)) & uint64(1):
+            size -= 1
+        for place in range(min(size, width)):
+            answers[row, place] = int64((found[place >> 5] >> uint64(place & 31)) & uint64(1))
+        answers[row, size : size + 1] = 2
+        answers[row, size + 1 :] = nothing

@@ -121,6 +121,10 @@ class Task(ABC):
     """Whether possible answers differ in how likely they are, as in a posterior. None of them is
     simply right then, and `expected_accuracy` is measured in place of accuracy and exact match."""
 
+    legal_sets: ClassVar[bool] = False
+    """Whether all right answers are to be named, as of formal languages, where one is nearly always
+    easy: `legal_set` and `legal_set_match` are then measured, too."""
+
     @property
     def classes(self) -> int:
         """Over how many answers the target is a distribution."""

@@ -49,6 +49,7 @@ class Language(TokenTask):
     """
 
     prefixes = True
+    legal_sets = True
     defaults: ClassVar[Mapping[str, Any]] = LANGUAGE_DEFAULTS
 
     longest: int = 150

@@ -75,19 +75,27 @@ class Oscillation(NamedTuple):
             found.append(self.first * found[-1] + self.second * found[-2])
         return torch.stack(found[:times], -1)
 
-    def paths(self, noise: Tensor) -> Tensor:
-        """Stationary paths out of standard normal numbers, `(*shape, times)` or more in front.
-
-        A path has the same bits whatever is drawn beside it.
-        """
-        from lengthwise.tasks._recursions import recur
-
+    def settings(self) -> Tensor:
+        """What `paths` goes by, `(*shape, 5)`: see `recur`."""
         start = (1 - self.correlation**2).sqrt()
-        settings = torch.stack([*self, self.innovation.sqrt(), self.correlation, start], -1)
-        rows = settings.expand(*noise.shape[:-1], 5).reshape(-1, 5).cpu()
-        paths = noise.reshape(-1, noise.shape[-1]).to("cpu", copy=True)
-        recur(rows.numpy(), paths.numpy())
-        return paths.view(noise.shape).to(noise.device)
+        return torch.stack([*self, self.innovation.sqrt(), self.correlation, start], -1)
+
+    def paths(self, noise: Tensor) -> Tensor:
+        """Stationary paths out of standard normal numbers, `(*shape, times)` or more in front."""
+        return paths_of(self.settings(), noise)
+
+
+def paths_of(settings: Tensor, noise: Tensor) -> Tensor:
+    """Paths of the processes of these settings: see `Oscillation.paths`.
+
+    A path has the same bits whatever is drawn beside it.
+    """
+    from lengthwise.tasks._recursions import recur
+
+    rows = settings.expand(*noise.shape[:-1], 5).reshape(-1, 5).cpu()
+    found = noise.reshape(-1, noise.shape[-1]).to("cpu", copy=True)
+    recur(rows.numpy(), found.numpy())
+    return found.view(noise.shape).to(noise.device)
 
 
 def normal(words: Tensor) -> Tensor:

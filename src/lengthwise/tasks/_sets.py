@@ -34,7 +34,13 @@ and nothing else done to the updates."""
 
 def examples(key: Tensor, count: int) -> Tensor:
     """The stream of every example: `(..., count)`."""
-    return at(key.unsqueeze(-1), torch.arange(count, device=key.device))
+    if key.device.type != "cpu":
+        return at(key.unsqueeze(-1), torch.arange(count, device=key.device))
+    from lengthwise.tasks._drawing import fill_examples
+
+    streams = torch.empty(key.numel(), count, dtype=torch.int64)
+    fill_examples(key.reshape(-1).contiguous().numpy(), streams.numpy())
+    return streams.view(*key.shape, count)
 
 
 SHUFFLE_TURNS = 16
@@ -88,6 +94,12 @@ def directions(key: Tensor, width: int) -> Tensor:
     Returns:
         `(*key.shape, width)`.
     """
+    if key.device.type == "cpu":
+        from lengthwise.tasks._drawing import fill_directions
+
+        vectors = torch.empty(*key.shape, width, dtype=torch.float32)
+        fill_directions(key.reshape(-1).contiguous().numpy(), vectors.view(-1, width).numpy())
+        return vectors
     words = bits(key, width)
     pairs = (words & 0xFF00FF) + ((words >> 8) & 0xFF00FF)
     whole = (pairs & 0xFFFF) + (pairs >> 16) - 510

@@ -6,7 +6,18 @@ import numpy
 import torch
 from torch import Tensor
 
-from lengthwise.randomness import bits
+from lengthwise.randomness import at, bits
+
+
+def words_of(key: Tensor, step: int, count: int, first: int = 0) -> Tensor:
+    """`bits(at(key, step), count, first)`, in a tenth of the time on a CPU."""
+    if key.device.type != "cpu":
+        return bits(at(key, step), count, first)
+    from lengthwise.tasks._drawing import fill_words
+
+    words = torch.empty(key.numel(), count, dtype=torch.int32)
+    fill_words(key.reshape(-1).contiguous().numpy(), step, first, words.numpy())
+    return words.view(*key.shape, count)
 
 
 def draw_words(key: Tensor, count: int, sizes: Sequence[int]) -> list[Tensor]:

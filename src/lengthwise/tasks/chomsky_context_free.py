@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from lengthwise.randomness import at, below, bits
 from lengthwise.tasks._base import IGNORE_INDEX, task
 from lengthwise.tasks._parallel import CHOMSKY_DEFAULTS, ParallelTask
 from lengthwise.tasks._symbols import every_string, uniform
+from lengthwise.tasks._words import words_of
 
 EXPRESSION = (*"01234", *"+-*()")
 
@@ -39,10 +39,11 @@ class StackManipulation(ParallelTask):
 
     def strings(self, example: Tensor, length: int) -> Tensor:
         """The stack, then what is done."""
-        size = 1 + below(bits(at(example, 0), 1), max(1, length - 1))
-        words = bits(at(example, 1), length)
-        stack = torch.arange(length, device=example.device) < size
-        return torch.where(stack, below(words, 2), 2 + below(words, 3))
+        from lengthwise.tasks._drawing import fill_stacks
+
+        found = torch.empty(len(example), length, dtype=torch.int64)
+        fill_stacks(example.cpu().numpy(), found.numpy())
+        return found.to(example.device)
 
     def answers(self, strings: Tensor) -> Tensor:
         """The stack at the end."""
@@ -97,7 +98,7 @@ class ModularArithmeticBrackets(ParallelTask):
 
     def strings(self, example: Tensor, length: int) -> Tensor:
         """Expressions."""
-        return _expressions(at(example, 0), length, operators=3)
+        return _expressions(example, length, operators=3)
 
     def answers(self, strings: Tensor) -> Tensor:
         """The value."""
@@ -130,9 +131,9 @@ class SolveEquation(ParallelTask):
         """An expression with x, = and the value."""
         from lengthwise.tasks._arithmetic_steps import EQUALS, hide_digits
 
-        left = _expressions(at(example, 0), length - 2, operators=2).cpu()
+        left = _expressions(example, length - 2, operators=2).cpu()
         value = _values(left).unsqueeze(-1)
-        place = bits(at(example, 1), 1).squeeze(-1)
+        place = words_of(example, 1, 1).squeeze(-1)
         hide_digits(place.cpu().numpy(), left.numpy())
         return torch.cat([left, torch.full_like(value, EQUALS), value], -1).to(example.device)
 
@@ -146,7 +147,8 @@ def _expressions(example: Tensor, length: int, operators: int) -> Tensor:
     from lengthwise.tasks._arithmetic_steps import draw_expressions
 
     tokens = torch.empty(len(example), length, dtype=torch.int64)
-    draw_expressions(bits(example, length).cpu().numpy(), operators, tokens.numpy())
+    words = words_of(example, 0, length)
+    draw_expressions(words.cpu().numpy(), operators, tokens.numpy())
     return tokens.to(example.device)
 
 

@@ -1,7 +1,6 @@
 """The context-sensitive tasks of the Chomsky suite (arXiv 2207.02098)."""
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,9 +10,12 @@ from torch import Tensor
 
 from lengthwise.randomness import at, below, bits
 from lengthwise.tasks._base import IGNORE_INDEX, task
-from lengthwise.tasks._bits import draw_positive, to_bits, to_numbers
+from lengthwise.tasks._bits import to_bits, to_numbers
 from lengthwise.tasks._parallel import CHOMSKY_DEFAULTS, ParallelTask
 from lengthwise.tasks._symbols import every_string, uniform
+
+_SIGN = 2
+"""The token between two numbers."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,9 @@ class _Binary(ParallelTask):
     classes = 3
     defaults: ClassVar[Mapping[str, Any]] = {**CHOMSKY_DEFAULTS, "min_train_length": 3}
 
+    multiplied: ClassVar[bool] = False
+    """Whether the product is to be written; otherwise it is the sum."""
+
     @property
     def lengths(self) -> range:
         """From two digits and the sign on; the suite has shorter inputs, without a sign."""
@@ -147,36 +152,23 @@ class _Binary(ParallelTask):
         """The 2 behind the digits."""
         return 2
 
-    @abstractmethod
-    def combine(self, first: int, second: int) -> int:
-        """What is to be written."""
-
     def strings(self, example: Tensor, length: int) -> Tensor:
         """A number, the sign and a number."""
-        first = 1 + below(bits(at(example, 0), 1), length - 2)
-        place = torch.arange(length, device=example.device)
-        # Both at once: what takes time is the number of operations.
-        sizes = torch.cat([first, length - 1 - first]).squeeze(-1)
-        streams = torch.cat([at(example, 1), at(example, 2)])
-        left, right = draw_positive(streams, length, sizes).chunk(2)
-        behind = right.gather(-1, (place - first - 1).clamp(min=0))
-        return torch.where(place < first, left, torch.where(place == first, 2, behind))
+        from lengthwise.tasks._drawing import fill_pairs
+
+        found = torch.empty(len(example), length, dtype=torch.int64)
+        fill_pairs(example.cpu().numpy(), _SIGN, found.numpy())
+        return found.to(example.device)
 
     def answers(self, strings: Tensor) -> Tensor:
         """The digits without zeros behind the highest one, and 2."""
-        length = strings.shape[-1]
-        width = self.answer_size(length)
-        place = torch.arange(length, device=strings.device)
-        sign = (strings == 2).long().argmax(-1, keepdim=True)
-        right = strings.gather(-1, (place + sign + 1).clamp(max=length - 1))
-        first = to_numbers(strings * (place < sign))
-        second = to_numbers(right * (place + sign + 1 < length))
-        found = [self.combine(*pair) for pair in zip(first, second, strict=True)]
-        size = torch.tensor([[one.bit_length()] for one in found], device=strings.device)
-        place = torch.arange(width, device=strings.device)
-        digits = to_bits(found, width, strings.device)
-        ended = torch.where(place == size, 2, IGNORE_INDEX)
-        return torch.where(place < size, digits, ended)
+        from lengthwise.tasks._arithmetic_steps import combine_numbers
+
+        rows, length = strings.shape
+        found = torch.empty(rows, self.answer_size(length), dtype=torch.int64)
+        given = strings.cpu().contiguous().numpy()
+        combine_numbers(given, self.multiplied, IGNORE_INDEX, found.numpy())
+        return found.to(strings.device)
 
 
 @task("binary-addition")
@@ -185,10 +177,6 @@ class BinaryAddition(_Binary):
     """Two binary numbers, the lowest digit first: their sum, and 2 behind it."""
 
     names = ("0", "1", "+")
-
-    def combine(self, first: int, second: int) -> int:
-        """The sum."""
-        return first + second
 
     def answer_size(self, length: int) -> int:
         """As the suite has it: one more than there are symbols."""
@@ -201,10 +189,7 @@ class BinaryMultiplication(_Binary):
     """Two binary numbers, the lowest digit first: their product, and 2 behind it."""
 
     names = ("0", "1", "*")
-
-    def combine(self, first: int, second: int) -> int:
-        """The product."""
-        return first * second
+    multiplied = True
 
     def answer_size(self, length: int) -> int:
         """The digits of both, and the 2."""
@@ -228,8 +213,11 @@ class ComputeSqrt(ParallelTask):
 
     def strings(self, example: Tensor, length: int) -> Tensor:
         """Independent bits, not all of them 0."""
-        sizes = torch.full_like(example, length)
-        return draw_positive(at(example, 0), length, sizes).flip(-1)
+        from lengthwise.tasks._drawing import fill_positive
+
+        found = torch.empty(len(example), length, dtype=torch.int64)
+        fill_positive(example.cpu().numpy(), found.numpy())
+        return found.flip(-1).to(example.device)
 
     def every_string(self, length: int, limit: int) -> Tensor | None:
         """All strings but that of zeros."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.errors import require, require_name
-from lengthwise.randomness import address, at, below, bits, bits_at
+from lengthwise.randomness import address, at, below, bits_at
 from lengthwise.tasks._base import Lookup, SetInput, SetTask, task
 from lengthwise.tasks._sets import (
     LONGEST,
@@ -19,6 +19,7 @@ from lengthwise.tasks._sets import (
     one_hot,
     shuffled,
 )
+from lengthwise.tasks._words import words_of
 
 KEYS = ("vectors", "symbols", "repeating")
 
@@ -82,7 +83,8 @@ class DictionaryLookup(SetTask):
         numbers = torch.arange(part.start, part.stop, device=key.device)
         if self.keys == "vectors":
             keys = directions(at(at(streams, _KEYS).unsqueeze(-1), numbers), self.key_width)
-            labels = self._labels(streams, numbers)
+            words = words_of(streams, _VALUES, len(part), part.start)
+            labels = below(words, self.classes)
         else:
             symbols = self._symbols(streams, numbers)
             keys = self._codes(key.device)[symbols]
@@ -93,7 +95,7 @@ class DictionaryLookup(SetTask):
         """All of `draw` but the items."""
         self._require_length(length)
         streams = examples(key, count)
-        item = below(bits(at(streams, _ASKED), 1), length)
+        item = below(words_of(streams, _ASKED, 1), length)
         if self.keys == "vectors":
             query = directions(at(at(streams, _KEYS), item.squeeze(-1)), self.key_width)
             answer = self._labels(streams, item)

@@ -17,11 +17,12 @@ from lengthwise.tasks._series import (
     SeriesTask,
     angle_of,
     normal,
+    paths_of,
     quantiles,
 )
 from lengthwise.tasks._sets import examples
 from lengthwise.tasks._smoothing import smoothed
-from lengthwise.tasks._words import distinct
+from lengthwise.tasks._words import distinct, words_of
 
 MOST_LAG = 12
 """Series follow the factors by 0..12 times: those that lead tell of those that lag."""
@@ -113,13 +114,12 @@ class HiddenFactors(SeriesTask):
         expected = f"at most {pool}, as there are no more variates to draw from (field seen)"
         require(length <= pool, "length", length, expected)
         streams = examples(key, count)
-        chosen = distinct(bits(at(streams, _VARIATES), length), pool)
+        chosen = distinct(words_of(streams, _VARIATES, length), pool)
         chosen = chosen if self.drawn == "seen" else chosen + self.seen
         times = self.window + self.horizon
-        words = bits(at(streams, _PATHS), self.factors * (MOST_LAG + times))
-        paths = self._processes(key.device).paths(
-            normal(words).unflatten(-1, (self.factors, MOST_LAG + times))
-        )
+        words = words_of(streams, _PATHS, self.factors * (MOST_LAG + times))
+        noise = normal(words).unflatten(-1, (self.factors, MOST_LAG + times))
+        paths = paths_of(_settings(self.factors), noise)
         values = self._values(paths, chosen, at(streams, _NOISE))
         seen, to_come = values.split([self.window, self.horizon], -1)
         return Batch(Series(seen, chosen), to_come)
@@ -178,9 +178,7 @@ class HiddenFactors(SeriesTask):
 
     def _processes(self, device: torch.device) -> Oscillation:
         """The factors."""
-        periods = torch.tensor([PERIODS[k % len(PERIODS)] for k in range(self.factors)],
-                               dtype=torch.float64, device=device)  # fmt: skip
-        return Oscillation.of(torch.full_like(periods, MODULUS), angle_of(periods))
+        return _processes(self.factors, device)
 
     def _world(self, device: torch.device) -> "Variates":
         own = _variates(self.factors, self.seen + self.variates)
@@ -194,6 +192,18 @@ class Variates(NamedTuple):
     """`(variates, factors)`: normal, so that a signal has a variance of 1 on average."""
     lags: Tensor
     """`(variates,)`: 0..12."""
+
+
+def _processes(factors: int, device: torch.device) -> Oscillation:
+    periods = torch.tensor([PERIODS[k % len(PERIODS)] for k in range(factors)],
+                           dtype=torch.float64, device=device)  # fmt: skip
+    return Oscillation.of(torch.full_like(periods, MODULUS), angle_of(periods))
+
+
+@cache
+def _settings(factors: int) -> Tensor:
+    """What the paths of the factors go by: computing it takes longer than a few paths."""
+    return _processes(factors, torch.device("cpu")).settings()
 
 
 @cache
