@@ -180,7 +180,7 @@ def _write_page(folder: "StudyFolder") -> int:
 
     values = write_page(folder)
     for one in values["tasks"]:
-        if not one["learned"]:
+        if one["learned"] is False:
             print(f"{one['name']}: nothing has learned it, so nothing is ranked there")
     order = sorted(values["remedies"], key=lambda one: -((one["reach"] or {}).get("mean") or 0))
     for one in order[:5]:

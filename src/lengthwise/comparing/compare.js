@@ -189,7 +189,7 @@ const drawMatrix = () => {
     cell: ({ reach }) => numberCell(number(reach?.mean)) }, ...shown.map((task) => ({
     key: "task:" + task.name, label: task.name, first: first(task),
     below: el("small", { class: "block" }, scored ? words(state.measure || task.score)
-      : task.learned ? task.family : "nothing learned it"),
+      : task.learned === false ? "nothing learned it" : task.family),
     value: (remedy) => read.get(keyOf(remedy.name, task.name)).value,
     cell: (remedy) => matrixCell(remedy, task) }))];
   const reference = (name, key) => el("tr", {}, el("th", { scope: "row", class: "name" }, name),

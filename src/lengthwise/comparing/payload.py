@@ -15,6 +15,7 @@ from lengthwise.comparing.plans import Plan
 from lengthwise.comparing.readings import CellReading, Difference, Reading
 from lengthwise.comparing.rules import rules
 from lengthwise.comparing.scores import MULTIPLES, ONE_MINUS
+from lengthwise.comparing.study import Study
 from lengthwise.comparing.tables import TaskTable
 from lengthwise.models import Model
 from lengthwise.registry import MODELS, TASKS
@@ -107,7 +108,7 @@ def _word(value: Any) -> str:
     return value.partition("@")[0] if isinstance(value, str) else f"{value}"
 
 
-def _task(table: TaskTable, known: Levels, learned: bool) -> dict[str, Any]:
+def _task(table: TaskTable, known: Levels, learned: bool | None) -> dict[str, Any]:
     plan, task = table.plan, table.plan.recipe.task
     measures = measures_of(table)
     return {
@@ -143,6 +144,7 @@ def _remedy(reading: Reading, place: int) -> dict[str, Any]:
         "name": entry.name,
         "baseline": place == 0,
         "parts": _parts(entry),
+        "summary": _summary(entry, reading.study),
         "model": model_words(entry.model),
         "chain": list(entry.model.remedies),
         "parameters": round(float(np.mean(sizes))) if sizes else None,
@@ -158,6 +160,29 @@ def _remedy(reading: Reading, place: int) -> dict[str, Any]:
             for verdict in ("helps", "harms")
         },
     }
+
+
+def _summary(entry: Entry, study: Study) -> str:
+    """What an entry does beside what the baseline does, in a sentence or two."""
+    own = study.baseline.model.remedies if entry is not study.baseline else ()
+    added = [describe(one).summary for one in entry.model.remedies if one not in own]
+    added += [f"In tests: {describe(one).summary}" for one in entry.test]
+    changed = [
+        f"{one.name} {getattr(entry.model, one.name)}"
+        for one in fields(entry.model)
+        if one.name != "remedies"
+        and getattr(entry.model, one.name) != getattr(study.baseline.model, one.name)
+    ]
+    changed += [f"{name} {value}" for name, value in entry.hyperparameters]
+    added += [f"The baseline with {', '.join(changed)}."] if changed else []
+    powers = study.hyperparameters.ema_powers[0], study.hyperparameters.bias_powers[0]
+    if entry.weights == "ema":
+        added.append(f"An average of the weights is read: EMA of power {powers[0]:g}.")
+    if entry.weights == "bema":
+        added.append(
+            f"An average of the weights is read: BEMA of powers {powers[0]:g} and {powers[1]:g}."
+        )
+    return " ".join(added)
 
 
 def _parts(entry: Entry) -> list[dict[str, Any]]:

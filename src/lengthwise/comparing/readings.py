@@ -84,8 +84,9 @@ class Reading:
     tables: list[TaskTable]
     cells: list[list[CellReading]]
     """By task, then by entry."""
-    learned: list[bool]
-    """Whether anything learned the task; one that nothing learned is said, and not ranked."""
+    learned: list[bool | None]
+    """Whether anything learned the task; one that nothing learned is said, and not ranked. None
+    where nothing is recorded yet."""
     entries: list[EntryReading]
 
 
@@ -101,7 +102,10 @@ def read(study: Study, records: polars.DataFrame) -> Reading:
     for table in tables:
         own = [_cell(table, place) for place in range(len(study.entries))]
         cells.append(_judged(own))
-    learned = [any(cell.learned.any() for cell in own) for own in cells]
+    learned = [
+        any(cell.learned.any() for cell in own) if any(len(cell.seeds) for cell in own) else None
+        for own in cells
+    ]
     counted = [own for own, known in zip(cells, learned, strict=True) if known]
     entries = [_entry([own[place] for own in counted]) for place in range(len(study.entries))]
     return Reading(study, tables, cells, learned, _ranked(entries))

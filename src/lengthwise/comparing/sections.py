@@ -134,7 +134,7 @@ def _furthest(payload: dict[str, Any]) -> str:
 
 def _missing(payload: dict[str, Any]) -> str:
     said = ""
-    if unlearned := [_text(task["name"]) for task in payload["tasks"] if not task["learned"]]:
+    if unlearned := [_text(task["name"]) for task in payload["tasks"] if task["learned"] is False]:
         said = (
             f"<p class='warning'>Nothing learned {_listed(unlearned)}: shown below, but not part "
             "of reach and ranks.</p>"
@@ -205,7 +205,7 @@ def _tasks(tasks: Sequence[dict[str, Any]]) -> str:
         f'<tr><th scope="row">{_text(task["name"])}</th><td>{_text(task["family"])}</td>'
         f"<td>{_text(task['summary'])}</td><td>{_number(task['train_length'])} "
         f"{_text(task['unit'])}</td><td>{_number(task['lengths'][-1])}</td><td>{_spaced(task['score'])}</td>"
-        f"<td>{_number(task['gate'])}{'' if task['learned'] else ' (not learned)'}</td></tr>"
+        f"<td>{_number(task['gate'])}{_unlearned(task)}</td></tr>"
         for task in tasks
     )
     return (
@@ -252,3 +252,7 @@ def _unique(words: Iterable[str]) -> list[str]:
 
 def _text(value: Any) -> str:
     return html.escape(str(value))
+
+
+def _unlearned(task: dict[str, Any]) -> str:
+    return " (not learned)" if task["learned"] is False else ""
