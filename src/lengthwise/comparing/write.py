@@ -10,9 +10,11 @@ from lengthwise.comparing.export import write_tables
 from lengthwise.comparing.folder import StudyFolder
 from lengthwise.comparing.page import page
 from lengthwise.comparing.payload import payload
+from lengthwise.comparing.picture import matrix_figure
 from lengthwise.comparing.readings import Reading, read
 from lengthwise.errors import require
 from lengthwise.files import write_text
+from lengthwise.report.style import save
 
 
 def write_page(folder: StudyFolder) -> dict[str, Any]:
@@ -28,6 +30,7 @@ def write_page(folder: StudyFolder) -> dict[str, Any]:
     values = payload(reading, levels(folder), _made(folder, records, reading))
     write_tables(values, folder.path)
     write_text(folder.path / "page.html", page(values))
+    save(matrix_figure(values), folder.path / "matrix.svg")
     return values
 
 
