@@ -1,4 +1,4 @@
-"""Put a study's records, page and tables beside docs/results/compare/README.md, and renew its table.
+"""Put a study beside docs/results/compare/README.md, and renew the table of that page.
 
 python docs/make_compare_results.py STUDY
 """

@@ -1,4 +1,4 @@
-"""What the folders of runs and searches share: a description, a lock and a log."""
+"""What the folders of runs, searches and studies share: a description, a lock and a log."""
 
 import fcntl
 from collections.abc import Callable, Iterator
@@ -47,6 +47,26 @@ def opened(path: Path, kind: str, format: int, build: Callable[[dict[str, Any]],
     except Exception as error:  # a description can be wrong in ways that nobody thought of
         reason = f"{type(error).__name__}: {error}".split("\n")[0]
         raise InputError(f"{file} is damaged: expected the JSON of a {kind} ({reason})") from error
+
+
+def make_new(path: Path, kind: str, inner: str) -> None:
+    """Make a folder with one inside it, in a place where nothing is yet.
+
+    Args:
+        path: The folder; it may be there if it is empty.
+        kind: What it will be the folder of.
+        inner: The folder inside it.
+
+    Raises:
+        InputError: Something is there, or the folder cannot be made.
+    """
+    expected = f"the folder of a {kind}, or one that does not exist yet: this holds other files"
+    try:
+        taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+        require(not taken, "out", str(path), expected)
+        (path / inner).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"out = {str(path)!r}: cannot be made: {error.strerror}") from error
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Studies on disk: stopped and resumed, extended, shared, and what is refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars
@@ -76,7 +77,7 @@ def test_more_remedies_tasks_and_seeds_train_only_what_is_missing(
 def test_a_cell_is_the_same_in_any_company(whole: StudyFolder) -> None:
     """As a fleet is: within rounding."""
     job = next(iter(whole.study.jobs(set())))
-    alone = type(job)(job.remedy, job.recipe, job.hyperparameters[-1:], job.baseline)
+    alone = replace(job, hyperparameters=job.hyperparameters[-1:])
     (found,) = polars.read_parquet(Work().do(alone)).iter_rows(named=True)
     recorded = whole.records().row(by_predicate=polars.col("cell") == found["cell"], named=True)
     assert found["measure"] == recorded["measure"]
@@ -135,8 +136,6 @@ def test_two_studies_in_one_folder(
 
 
 def test_another_task_or_remedy_of_the_same_name(whole: StudyFolder, tmp_path: Path) -> None:
-    from dataclasses import replace
-
     study = small_study()
     other = replace(study.plans[0], recipe=replace(study.plans[0].recipe, batch=5))
     with pytest.raises(InputError, match="tasks = 'sort': expected the task of that name"):

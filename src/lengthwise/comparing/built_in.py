@@ -58,14 +58,23 @@ class Scale:
 
 SCALES: dict[ScaleName, Scale] = {
     "quick": Scale(
-        model={"layers": 2, "heads": 2, "width": 32},
-        training={"max_train_length": 6, "batch": 32, "steps": 500, "test_inputs": 64},
+        model={"layers": 2, "heads": 4, "width": 48},
+        training={"max_train_length": 6, "batch": 32, "steps": 1500, "test_inputs": 64},
         hyperparameters=Hyperparameters(warmup=50, final_lr_fraction=0.1),
         rates=(1e-3, 3e-3),
         seeds=3,
         tasks=("flip-flop", "majority"),
         remedies=("none", "alibi", "layernorm"),
-        plans={name: {"steps": 500} for name in PLANS},
+        plans={
+            "flip-flop": {"longest": 48, "steps": 600},
+            "sort": {"longest": 48, "symbols": 48, "steps": 2000},
+            "unique-copy": {"longest": 48, "symbols": 48, "steps": 2000},
+            "majority": {"longest": 48, "steps": 600},
+            "tomita-3": {"longest": 48, "steps": 1000},
+            "repeat-copy": {"longest": 48, "steps": 2000},
+            "successor": {"longest": 48, "steps": 1500},
+            "parity": {"longest": 48, "steps": 1500},
+        },
     ),
     "laptop": Scale(
         model={"layers": 2, "heads": 4, "width": 64},

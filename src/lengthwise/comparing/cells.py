@@ -19,6 +19,8 @@ class Job:
 
     remedy: str
     """The entry, as tables show it."""
+    task: str
+    """The task, as tables show it."""
     recipe: Recipe
     hyperparameters: tuple[Hyperparameters, ...]
     baseline: Recipe
@@ -32,7 +34,7 @@ class Job:
     def __str__(self) -> str:
         seeds = sorted({one.seed for one in self.hyperparameters})
         shown = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}..{seeds[-1]}"
-        return f"{self.remedy} on {self.recipe.task.name}, {shown}"
+        return f"{self.remedy} on {self.task}, {shown}"
 
 
 def cell_recipe(recipe: Recipe) -> dict[str, Any]:

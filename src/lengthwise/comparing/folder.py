@@ -21,7 +21,7 @@ from lengthwise.comparing.records import read_records, to_bytes
 from lengthwise.comparing.study import Study, study_from_json
 from lengthwise.errors import InputError
 from lengthwise.files import write_bytes, write_text
-from lengthwise.folders import locked, log, now, opened
+from lengthwise.folders import locked, log, make_new, now, opened
 from lengthwise.runs.version import code_version
 
 FORMAT = 1
@@ -61,15 +61,7 @@ class StudyFolder:
                 with folder.locked():
                     folder._keep(joined)
             return folder
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise InputError(
-                f"out = {str(path)!r}: expected the folder of a study, or one that does not exist "
-                "yet: this holds other files"
-            )
-        try:
-            (path / "records").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"out = {str(path)!r}: cannot be made: {error.strerror}") from error
+        make_new(path, "study", "records")
         description = {
             "format": FORMAT,
             "version": code_version(),

@@ -66,15 +66,14 @@ def predicted_seconds(jobs: Sequence[Job], workers: int) -> float:
     """How long jobs will take, by the time of a few steps of the baseline on each task."""
     seconds: dict[str, float] = {}
     for job in jobs:
-        name = job.recipe.task.name
-        if name not in seconds:
+        if job.task not in seconds:
             trainer = job.baseline.trainer(job.hyperparameters[:1])
             for number in range(TIMED_STEPS):
                 if number == TIMED_STEPS // 2:  # the first ones find their memory
                     began = time.perf_counter()
                 trainer.step()
-            seconds[name] = (time.perf_counter() - began) / (TIMED_STEPS - TIMED_STEPS // 2)
-    return sum(seconds[job.recipe.task.name] * job.model_steps for job in jobs) / workers
+            seconds[job.task] = (time.perf_counter() - began) / (TIMED_STEPS - TIMED_STEPS // 2)
+    return sum(seconds[job.task] * job.model_steps for job in jobs) / workers
 
 
 @dataclass

@@ -115,7 +115,7 @@ class Study:
                     )
                     if missing:
                         recipe = entry.recipe(plan.recipe)
-                        yield Job(entry.name, recipe, missing, plan.recipe)
+                        yield Job(entry.name, plan.name, recipe, missing, plan.recipe)
 
     def joined(self, other: "Study") -> "Study":
         """This study with the tasks, remedies and seeds of another one as well.

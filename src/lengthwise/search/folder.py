@@ -17,7 +17,7 @@ import polars
 
 from lengthwise.errors import InputError, require
 from lengthwise.files import write_bytes, write_text
-from lengthwise.folders import locked, log, now, opened
+from lengthwise.folders import locked, log, make_new, now, opened
 from lengthwise.runs.description import converted
 from lengthwise.runs.version import code_version
 from lengthwise.search.objective import require_objective
@@ -73,15 +73,7 @@ class SearchFolder:
                 folder.description["objective"] = space.objective
                 folder._save()
             return folder
-        if path.exists() and any(path.iterdir()):
-            raise InputError(
-                f"out = {str(path)!r}: expected a search folder, or a folder that does not exist "
-                "yet: this one holds other files"
-            )
-        try:
-            (path / "chunks").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"out = {str(path)!r}: cannot be made: {error.strerror}") from error
+        make_new(path, "search", "chunks")
         description = {
             "format": FORMAT,
             "version": code_version(),
