@@ -21,6 +21,8 @@ from lengthwise.errors import InputError
         ("blockwise", "blockwise", ("rotary", "blockwise")),
         ("layernorm:place=before", "layernorm:place=before", ("rotary", "layernorm:place=before")),
         ("rotary", "rotary", ("rotary",)),
+        ("rotary+alibi", "rotary+alibi", ("rotary", "alibi")),
+        ("alibi+rotary", "alibi+rotary", ("alibi", "rotary")),
     ],
 )
 def test_positions_replace_the_baselines_and_others_act_beside_them(

@@ -77,18 +77,22 @@ def parse(specification: str, model: Model) -> Entry:
     parts = [one for part in written for one in WORDS.get(part.strip(), (part.strip(),))]
     settings = [part for part in parts if _is_setting(part)]
     remedies = [part for part in parts if not _is_setting(part)]
-    names, keys, own = [], [], True
+    names, keys, beside = [], [], []
     for part in remedies:
         told = describe(part)
         keys.append(":".join([REMEDIES.key(names_of([part])[0]), *part.split(":")[1:]]))
         names.append(":".join([told.name, *part.split(":")[1:]]))
         acts_on_others = {"ids", "visible", "numbered"} & set(told.hooks)
-        own &= told.kind not in ("positions", "biases") or bool(acts_on_others)
+        beside.append(told.kind not in ("positions", "biases") or bool(acts_on_others))
         cls = REMEDIES.get(names_of([part])[0])
         expected = "one that is made without another run; train it with 'lengthwise train'"
         require(not cls.from_run, "remedies", told.name, expected)
+    # The same by one name: rotary+layernorm is layernorm where the baseline has rotary.
+    own = len(model.remedies)
+    if tuple(keys[:own]) == model.remedies and all(beside[own:]):
+        remedies, names, keys, beside = (part[own:] for part in (remedies, names, keys, beside))
     chain = (*keys, *model.remedies) if _comes_first(remedies) else (*model.remedies, *keys)
-    changed: dict[str, Any] = {"remedies": chain if own else tuple(keys)}
+    changed: dict[str, Any] = {"remedies": chain if all(beside) else tuple(keys)}
     rates: dict[str, Any] = {}
     found: dict[str, Any] = {}
     for part in settings:
@@ -98,11 +102,9 @@ def parse(specification: str, model: Model) -> Entry:
         else:
             target = changed if field in {one.name for one in fields(model)} else rates
             target[field] = value
-    # The same by one name: rotary+layernorm is layernorm where the baseline has rotary.
-    own_part = len(model.remedies) if tuple(keys[: len(model.remedies)]) == model.remedies else 0
     return Entry(
-        name="+".join([*names[own_part:], *_short(settings)]) or baseline_entry(model).name,
-        specification="+".join([*keys[own_part:], *settings]),
+        name="+".join([*names, *_short(settings)]) or baseline_entry(model).name,
+        specification="+".join([*keys, *settings]),
         model=dataclasses.replace(model, **changed),
         hyperparameters=tuple(sorted(rates.items())),
         **found,
