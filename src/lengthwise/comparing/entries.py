@@ -90,7 +90,7 @@ def parse(specification: str, model: Model) -> Entry:
     # The same by one name: rotary+layernorm is layernorm where the baseline has rotary.
     own = len(model.remedies)
     if tuple(keys[:own]) == model.remedies and all(beside[own:]):
-        remedies, names, keys, beside = (part[own:] for part in (remedies, names, keys, beside))
+        remedies, names, keys, beside = remedies[own:], names[own:], keys[own:], beside[own:]
     chain = (*keys, *model.remedies) if _comes_first(remedies) else (*model.remedies, *keys)
     changed: dict[str, Any] = {"remedies": chain if all(beside) else tuple(keys)}
     rates: dict[str, Any] = {}
