@@ -130,6 +130,18 @@ def test_cells_that_are_not_there_are_said() -> None:
     assert read(study, records(study, lambda *_: None)).entries[0].reach is None
 
 
+def test_a_task_that_is_half_done_is_left_out_of_reach() -> None:
+    study = study_of(("alibi", "fire"), seeds=3)
+
+    def scores(entry: str, task: str, seed: int, rate: float) -> tuple[float, ...] | None:
+        return None if entry == "fire" and task == "sort" else HOLDS
+
+    found = read(study, records(study, scores))
+    assert found.counted == [False, True]
+    assert found.learned == [True, True]
+    assert all(one.reach is not None for one in found.entries)
+
+
 def test_a_seed_without_all_its_rates_waits() -> None:
     study = study_of(seeds=3)
 

@@ -13,7 +13,8 @@ it was tested (corrected for the number of remedies). Keys that are not named he
 - `tasks`: `name`, `family`, `summary`, `score` (the measure that decides), `measures`, `gate`,
   `unit`, `train_length`, `steps` (optional), `lengths` (one per multiple), `chance` and
   `length_only` (by measure, one number per length), `learned` (False: no remedy learned it, so it
-  is shown and not ranked; None: nothing is done yet)
+  is shown and not ranked; None: nothing is done yet), `counted` (optional: whether it is part of
+  reach)
 - `models`: how each is called
 - `remedies`: `name`, `summary` (optional; else the last part's), `baseline` (whether it is),
   `parts` (`name`, `kind`, `summary`, `text`, `arxiv`: a chain has several), `model`, `parameters`,

@@ -49,8 +49,10 @@ def payload(reading: Reading, known: dict[str, Levels], made: dict[str, Any]) ->
         "multiples": list(MULTIPLES),
         "models": [model_words(study.model)],
         "tasks": [
-            _task(table, known[table.plan.name], learned)
-            for table, learned in zip(reading.tables, reading.learned, strict=True)
+            _task(table, known[table.plan.name], learned) | {"counted": counted}
+            for table, learned, counted in zip(
+                reading.tables, reading.learned, reading.counted, strict=True
+            )
         ],
         "remedies": [_remedy(reading, place) for place in places],
         "cells": [

@@ -87,6 +87,8 @@ class Reading:
     learned: list[bool | None]
     """Whether anything learned the task; one that nothing learned is said, and not ranked. None
     where nothing is recorded yet."""
+    counted: list[bool]
+    """Whether the task counts in reach: something learned it, and all remedies are done there."""
     entries: list[EntryReading]
 
 
@@ -106,9 +108,16 @@ def read(study: Study, records: polars.DataFrame) -> Reading:
         any(cell.learned.any() for cell in own) if any(len(cell.seeds) for cell in own) else None
         for own in cells
     ]
-    counted = [own for own, known in zip(cells, learned, strict=True) if known]
-    entries = [_entry([own[place] for own in counted]) for place in range(len(study.entries))]
-    return Reading(study, tables, cells, learned, _ranked(entries))
+    places = range(len(study.entries))
+    begun = [place for place in places if any(len(own[place].seeds) for own in cells)]
+    # Reach is over the same tasks for all: one that is half done would tell remedies apart.
+    counted = [
+        bool(known) and all(len(own[place].seeds) for place in begun)
+        for own, known in zip(cells, learned, strict=True)
+    ]
+    kept = [own for own, counts in zip(cells, counted, strict=True) if counts]
+    entries = [_entry([own[place] for own in kept]) for place in places]
+    return Reading(study, tables, cells, learned, counted, _ranked(entries))
 
 
 def chosen_rates(in_range: np.ndarray) -> np.ndarray:

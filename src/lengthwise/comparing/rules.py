@@ -25,8 +25,8 @@ def rules(study: Study) -> list[str]:
         "over the logarithm of the length between two tests. A model that never breaks counts with "
         "the longest test, so reach is at most that.",
         "Reach is the geometric mean over tasks of break length over training length; a model that "
-        "did not learn counts as 1. Tasks that nothing learned are left out. Intervals are "
-        "Student's t over seeds, 95 %.",
+        "did not learn counts as 1. Tasks that nothing learned, or on which not all "
+        "remedies are done, are left out. Intervals are Student's t over seeds, 95 %.",
         f"Helps and harms: the ratio of reach to the baseline's, paired by seed, differs from 1 "
         f"with a p-value below {SURE:g} after Holm's correction for the number of remedies; at "
         "least three seeds. Where all seeds agree exactly the interval is a point: that says that "

@@ -134,8 +134,18 @@ def _furthest(payload: dict[str, Any]) -> str:
 
 def _missing(payload: dict[str, Any]) -> str:
     said = ""
-    if unlearned := [_text(task["name"]) for task in payload["tasks"] if task["learned"] is False]:
+    halfway = [
+        _text(task["name"])
+        for task in payload["tasks"]
+        if not task.get("counted", True) and task["learned"] is not False
+    ]
+    if halfway:
         said = (
+            f"<p class='warning'>Not all remedies are done on {_listed(halfway)}: no part of reach "
+            "and ranks yet.</p>"
+        )
+    if unlearned := [_text(task["name"]) for task in payload["tasks"] if task["learned"] is False]:
+        said += (
             f"<p class='warning'>Nothing learned {_listed(unlearned)}: shown below, but not part "
             "of reach and ranks.</p>"
         )
