@@ -6,13 +6,13 @@ from pathlib import Path
 import torch
 
 from lengthwise.cli.tasks import shown_length
+from lengthwise.families import FAMILIES, by_family
 from lengthwise.measures import Baseline, baselines
 from lengthwise.registry import TASKS, Listed
 from lengthwise.report.numbers import number
 from lengthwise.report.tasks import SHOWN, example_lines, source_of
 from lengthwise.runs.recipe import default_training
 from lengthwise.tasks import Task
-from lengthwise.tasks._families import FAMILIES, by_family
 
 PAGE = Path(__file__).parent / "tasks.md"
 

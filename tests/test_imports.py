@@ -13,7 +13,7 @@ import lengthwise
 SOURCE = Path(lengthwise.__file__).parent
 LAYERS = (
     {"_version", "errors", "files", "folders", "progress", "pool", "compiled", "memory", "trust"},
-    {"randomness", "registry", "hyperparameters"},
+    {"randomness", "registry", "families", "hyperparameters"},
     {"othello"},
     {"tasks"},
     {"remedies"},

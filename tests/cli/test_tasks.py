@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from lengthwise.cli import main
+from lengthwise.families import FAMILIES, OTHERS, by_family
 from lengthwise.measures import baselines
 from lengthwise.randomness import address
 from lengthwise.registry import TASKS
 from lengthwise.report.tasks import example_lines
 from lengthwise.tasks import AnswerTask, SetComplement, Task, TokenTask
-from lengthwise.tasks._families import FAMILIES, OTHERS, by_family
 
 SOUND = '''
 from dataclasses import dataclass

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lengthwise.cli import main
+from lengthwise.families import FAMILIES, by_family
 from lengthwise.registry import TASKS
-from lengthwise.tasks._families import FAMILIES, by_family
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "tasks.md").read_text(encoding="utf-8")

@@ -93,7 +93,7 @@ def shown_length(task: "Task") -> int:
 
 
 def _list() -> None:
-    from lengthwise.tasks._families import FAMILIES, by_family
+    from lengthwise.families import FAMILIES, by_family
 
     listed = by_family()
     width = max(len(one.name) for own in listed.values() for one in own)
@@ -108,10 +108,10 @@ def _list() -> None:
 def _explain(task: Any, length: int | None, examples: int, seed: int) -> int:
     from rich.console import Console
 
+    from lengthwise.families import family_of
     from lengthwise.measures import baselines
     from lengthwise.report.tasks import baseline_table, example_lines, source_of
     from lengthwise.runs.exhausted import count_by_drawing
-    from lengthwise.tasks._families import family_of
 
     lengths = task.lengths
     if length is None:

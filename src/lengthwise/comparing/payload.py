@@ -17,10 +17,10 @@ from lengthwise.comparing.rules import rules
 from lengthwise.comparing.scores import MULTIPLES, ONE_MINUS
 from lengthwise.comparing.study import Study
 from lengthwise.comparing.tables import TaskTable
+from lengthwise.families import family_of
 from lengthwise.models import Model
 from lengthwise.registry import MODELS, TASKS
 from lengthwise.remedies._catalogue import describe
-from lengthwise.tasks._families import family_of
 
 SHOWN = ("exact_match", "exact_match_length_given", "accuracy", "expected_accuracy", "tvd",
          "illegal_mass")  # fmt: skip
