@@ -87,6 +87,8 @@ def test_several_models_side_by_side(arguments, folder, tmp_path, capsys):
 @pytest.mark.parametrize(("changes", "message"), [
     (["--budget", "soon"], "budget = 'soon': expected a time such as"),
     (["--lengths", "256:32"], "lengths = '256:32'"),
+    (["--remedies-at", "32:x"], "remedies-at = '32:x': expected from:to by doubling"),
+    (["--remedies-at", "100"], "remedies_at = 100: expected one of the lengths"),
     (["--import", "no.json"], "import = 'no.json': cannot be read"),
     (["--text", "no.txt"], "text = 'no.txt': cannot be read"),
     (["--lengths", "32:4096"], "text = '3000 tokens'"),

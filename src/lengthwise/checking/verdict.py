@@ -88,7 +88,9 @@ def remedy(check: "Check") -> str:
     if best is None:
         if broken is None:
             return "Nothing is broken at these lengths, and no what-if lowers the loss for sure."
-        return f"Nothing that was tried here lowers the loss at {judged_at(check)} tokens for sure."
+        length = judged_at(check)
+        count = len(check.tried_at(length))
+        return f"None of {count} what-ifs tried at {length} tokens lowers the loss there for sure."
     name, length = best
     gain = check.loss_against_plain(name, length)
     short = check.lengths[0]
@@ -103,19 +105,20 @@ def remedy(check: "Check") -> str:
     harm = ""
     if cost > HARM:
         harm = f", but costs {number(cost)} at {short} tokens, so set it for long inputs only"
-    opening = "What mends it best without training is" if broken else (
-        "Nothing is broken at these lengths; what lowers the loss most is"
+    opening = "What mends it best without training" if broken else (
+        "Nothing is broken at these lengths; what lowers the loss most"
     )  # fmt: skip
+    among = f"of {len(check.tried_at(length))} what-ifs tried at {length} tokens"
     return (
-        f"{opening} {how}: it changes the loss at {length} tokens by {number(gain.mean)} nats "
+        f"{opening}, {among}, is {how}: it changes the loss there by {number(gain.mean)} nats "
         f"({number(gain.low)} to {number(gain.high)}){harm}."
     )
 
 
 def judged_at(check: "Check") -> int:
-    """The longest length at which every what-if was tried that was tried beyond the shortest."""
-    tried = [set(found) for found in check.changed.values() if len(found) > 1]
-    return max(set.intersection(*tried)) if tried else check.lengths[0]
+    """The longest length at which a what-if was tried."""
+    tried = [length for length in check.lengths if check.tried_at(length)]
+    return tried[-1] if tried else check.lengths[-1]
 
 
 def best_remedy(check: "Check") -> tuple[str, int] | None:
@@ -125,11 +128,10 @@ def best_remedy(check: "Check") -> tuple[str, int] | None:
         Its name and the length where it was judged; None if there is none.
     """
     length, gains = judged_at(check), {}
-    for name, found in check.changed.items():
-        if length in found:
-            gain = check.loss_against_plain(name, length)
-            if gain.high < 0 and gain.mean < -WORTH:
-                gains[name] = gain.mean
+    for name in check.tried_at(length):
+        gain = check.loss_against_plain(name, length)
+        if gain.high < 0 and gain.mean < -WORTH:
+            gains[name] = gain.mean
     return (min(gains, key=lambda name: gains[name]), length) if gains else None
 
 
