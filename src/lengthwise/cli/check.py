@@ -88,6 +88,9 @@ class Check:
         budget = None if self.budget is None else parse_budget(self.budget)
         imported = None if self.imported is None else read_results(self.imported)
         models = (self.model, *self.compare)
+        names = [Path(model).name for model in models]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"compare = {twice[0]!r}: expected models with names of their own")
         done: dict[str, Result] = {}
         for model in models:
             out = self._out(model)
