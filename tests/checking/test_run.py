@@ -119,7 +119,7 @@ def test_the_verdict_is_about_the_longest_length_where_a_what_if_was_tried():
     changed = {"yarn-2": {32: found.changed["yarn-2"][32]}, "window": {32: found.behaviours[32]}}
     changed["window"][256] = better
     said = replace(found, changed=changed).verdict().splitlines()[2]
-    assert "of 1 what-ifs tried at 256 tokens, is window" in said
+    assert "of 1 what-if tried at 256 tokens, is window" in said
     assert "changes the loss there by -1" in said
     one = replace(found, changed=changed).loss_against_plain("window", 256)
     assert one.mean == pytest.approx(-1)

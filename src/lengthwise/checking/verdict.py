@@ -89,8 +89,7 @@ def remedy(check: "Check") -> str:
         if broken is None:
             return "Nothing is broken at these lengths, and no what-if lowers the loss for sure."
         length = judged_at(check)
-        count = len(check.tried_at(length))
-        return f"None of {count} what-ifs tried at {length} tokens lowers the loss there for sure."
+        return f"None of {_tried(check, length)} lowers the loss there for sure."
     name, length = best
     gain = check.loss_against_plain(name, length)
     short = check.lengths[0]
@@ -108,9 +107,8 @@ def remedy(check: "Check") -> str:
     opening = "What mends it best without training" if broken else (
         "Nothing is broken at these lengths; what lowers the loss most"
     )  # fmt: skip
-    among = f"of {len(check.tried_at(length))} what-ifs tried at {length} tokens"
     return (
-        f"{opening}, {among}, is {how}: it changes the loss there by {number(gain.mean)} nats "
+        f"{opening}, of {_tried(check, length)}, is {how}: it changes the loss there by {number(gain.mean)} nats "
         f"({number(gain.low)} to {number(gain.high)}){harm}."
     )
 
@@ -133,6 +131,11 @@ def best_remedy(check: "Check") -> tuple[str, int] | None:
         if gain.high < 0 and gain.mean < -WORTH:
             gains[name] = gain.mean
     return (min(gains, key=lambda name: gains[name]), length) if gains else None
+
+
+def _tried(check: "Check", length: int) -> str:
+    count = len(check.tried_at(length))
+    return f"{count} what-if{'' if count == 1 else 's'} tried at {length} tokens"
 
 
 def _as_python(setting: dict[str, object]) -> str:
