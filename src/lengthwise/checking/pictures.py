@@ -101,7 +101,7 @@ def _by_length(check: "Check") -> Figure:
     _lengths_axis(panels[-1], check.lengths)
     broken = first_break(check)
     claimed = check.positions.claimed
-    if claimed in range(check.lengths[0], 2 * check.lengths[-1]):
+    if claimed is not None and check.lengths[0] <= claimed < 2 * check.lengths[-1]:
         _upright(panels, claimed, "claimed", color="#333333", lw=1, ls="--")
     if broken is not None:
         label = f"first break ({broken.rule})"

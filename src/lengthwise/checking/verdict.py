@@ -108,8 +108,8 @@ def remedy(check: "Check") -> str:
         "Nothing is broken at these lengths; what lowers the loss most"
     )  # fmt: skip
     return (
-        f"{opening}, of {_tried(check, length)}, is {how}: it changes the loss there by {number(gain.mean)} nats "
-        f"({number(gain.low)} to {number(gain.high)}){harm}."
+        f"{opening}, of {_tried(check, length)}, is {how}: it changes the loss there by "
+        f"{number(gain.mean)} nats ({number(gain.low)} to {number(gain.high)}){harm}."
     )
 
 
