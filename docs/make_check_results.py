@@ -1,8 +1,10 @@
 """Train four small GPTs that differ in their positions, and check them side by side.
 
-All learn Shakespeare letter by letter from windows of 256 letters, the same ones in the same order,
-and are checked on the last tenth, which none has seen, up to 4096 letters. Learned positions end at
-256, so that model is checked up to there.
+All learn Shakespeare letter by letter from the same windows in the same order. In the first half of
+training windows have 32, 64, 128 or 256 letters, so that also models that must find out by
+themselves what lies near read more than pairs of letters; in the second half all have 256. The
+models are checked on the last tenth, which none has seen, up to 4096 letters. Learned positions end
+at 256, so that model is checked up to there.
 
     python docs/make_check_results.py OUT
 """
@@ -22,7 +24,9 @@ from lengthwise.randomness import address
 
 TRAINED, LONGEST = 256, 4096
 LAYERS, HEADS, WIDTH = 3, 4, 96
-STEPS, BATCH, LEARNING_RATE = 700, 8, 3e-3
+WINDOWS = (32, 64, 128, 256)
+STEPS, LETTERS, LEARNING_RATE, SPREAD = 3000, 1024, 4e-3, 0.05
+"""Steps, letters of a batch, the highest learning rate, and the deviation of first weights."""
 
 
 def letters() -> Tensor:
@@ -38,15 +42,17 @@ def models(vocabulary: int) -> dict[str, transformers.PreTrainedModel]:
         "vocab_size": vocabulary, "hidden_size": WIDTH, "intermediate_size": 3 * WIDTH,
         "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "num_key_value_heads": HEADS,
         "max_position_embeddings": TRAINED, "tie_word_embeddings": True, "pad_token_id": None,
-        "bos_token_id": None, "eos_token_id": None,
+        "bos_token_id": None, "eos_token_id": None, "initializer_range": SPREAD,
     }  # fmt: skip
     gpt2 = transformers.GPT2Config(
         vocab_size=vocabulary, n_embd=WIDTH, n_layer=LAYERS, n_head=HEADS, n_positions=TRAINED,
         bos_token_id=None, eos_token_id=None, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
+        initializer_range=SPREAD,
     )  # fmt: skip
     bloom = transformers.BloomConfig(
         vocab_size=vocabulary, hidden_size=WIDTH, n_layer=LAYERS, n_head=HEADS,
         max_position_embeddings=TRAINED, pad_token_id=None, bos_token_id=None, eos_token_id=None,
+        initializer_range=SPREAD,
     )  # fmt: skip
     without = transformers.SmolLM3Config(**llama, no_rope_layers=[0] * LAYERS)
     kinds: dict[str, tuple[Any, Any]] = {
@@ -69,8 +75,10 @@ def train(model: transformers.PreTrainedModel, text: Tensor) -> float:
     generator = torch.Generator().manual_seed(address(0, "windows"))
     loss = torch.tensor(0.0)
     for step in range(STEPS):
-        starts = torch.randint(len(text) - TRAINED, (BATCH,), generator=generator)
-        ids = torch.stack([text[start : start + TRAINED] for start in starts])
+        drawn = WINDOWS[int(torch.randint(len(WINDOWS), (), generator=generator))]
+        window = drawn if step < STEPS // 2 else TRAINED
+        starts = torch.randint(len(text) - window, (LETTERS // window,), generator=generator)
+        ids = torch.stack([text[start : start + window] for start in starts])
         loss = model(input_ids=ids, labels=ids, use_cache=False).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

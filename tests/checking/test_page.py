@@ -13,7 +13,7 @@ import yaml
 from checking.models import text_of, tiny_llama
 from transformers import PreTrainedTokenizerFast
 
-from lengthwise.checking import check
+from lengthwise.checking import check, run
 from lengthwise.checking.harness import read_results
 from lengthwise.cli import main
 from lengthwise.errors import InputError
@@ -84,9 +84,35 @@ def test_several_models_side_by_side(arguments, folder, tmp_path, capsys):
     assert "side by side" in capsys.readouterr().out
 
 
+def test_models_of_the_same_name_are_not_compared(arguments, folder, tmp_path, capsys):
+    told = [*arguments, "--compare", str(tmp_path / "elsewhere" / folder.name)]
+    assert main([*told, "--out", str(tmp_path / "both")]) == 2
+    assert f"compare = '{folder.name}': expected models with names" in capsys.readouterr().err
+    assert not (tmp_path / "both").exists()
+
+
+def test_ctrl_c_says_how_to_go_on(arguments, tmp_path, capsys, monkeypatch):
+    own = run.measure
+
+    def stopped(model, inputs, length, *more):
+        if length == 128:
+            raise KeyboardInterrupt
+        return own(model, inputs, length, *more)
+
+    monkeypatch.setattr(run, "measure", stopped)
+    out = tmp_path / "out"
+    assert main([*arguments, "--out", str(out)]) == 130
+    assert f"the lengths done are kept in {out}; go on with: " in capsys.readouterr().out
+    kept = {path.stem for path in (out / "lengths/plain").glob("*.safetensors")}
+    assert {"0000032", "0000064"} <= kept
+    assert "0000128" not in kept
+
+
 @pytest.mark.parametrize(("changes", "message"), [
     (["--budget", "soon"], "budget = 'soon': expected a time such as"),
     (["--lengths", "256:32"], "lengths = '256:32'"),
+    (["--remedies-at", "32:x"], "remedies-at = '32:x': expected from:to by doubling"),
+    (["--remedies-at", "100"], "remedies_at = 100: expected one of the lengths"),
     (["--import", "no.json"], "import = 'no.json': cannot be read"),
     (["--text", "no.txt"], "text = 'no.txt': cannot be read"),
     (["--lengths", "32:4096"], "text = '3000 tokens'"),

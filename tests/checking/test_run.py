@@ -2,6 +2,7 @@
 
 import math
 import sys
+from dataclasses import replace
 
 import polars
 import pytest
@@ -101,6 +102,29 @@ def test_what_acts_beyond_the_trained_length_is_not_run_up_to_it():
     assert found.changed["yarn-2"][64] is not found.behaviours[64]
 
 
+def test_what_ifs_are_tried_at_some_lengths_only():
+    found = check(tiny_llama(), remedies=FEW, remedies_at=[32, 256], **SMALL)
+    assert list(found.changed["yarn-2"]) == [32, 256]
+    for name in ("window", "rescale", "log-n"):  # up to 64 they are the plain model
+        assert list(found.changed[name]) == [32, 64, 256]
+    assert [found.tried_at(length) for length in found.lengths] == [["yarn-2"], [], [], list(FEW)]
+    whole = check(tiny_llama(), remedies=FEW, **SMALL)
+    for name in FEW:
+        assert torch.equal(found.changed[name][256].loss, whole.changed[name][256].loss)
+
+
+def test_the_verdict_is_about_the_longest_length_where_a_what_if_was_tried():
+    found = check(tiny_llama(), remedies=("yarn-2", "window"), **SMALL)
+    better = replace(found.behaviours[256], loss=found.behaviours[256].loss - 1)
+    changed = {"yarn-2": {32: found.changed["yarn-2"][32]}, "window": {32: found.behaviours[32]}}
+    changed["window"][256] = better
+    said = replace(found, changed=changed).verdict().splitlines()[2]
+    assert "of 1 what-if tried at 256 tokens, is window" in said
+    assert "changes the loss there by -1" in said
+    one = replace(found, changed=changed).loss_against_plain("window", 256)
+    assert one.mean == pytest.approx(-1)
+
+
 class StoppedByUser(KeyboardInterrupt):
     pass
 
@@ -187,6 +211,13 @@ def test_memory_grows_with_tokens_and_with_pairs_of_them():
     assert memory.predict(8192) == pytest.approx(8192 * 1e4 + 8192**2 * 8, rel=1e-6)
 
 
+def test_few_short_documents_are_not_taken_for_a_full_batch():
+    memory = Memory(torch.device("cpu"), sequences=4)
+    memory.free = 1e12
+    memory._needed = {256: 4 * 256 * 1e4, 512: 4 * 512 * 1e4}  # bytes per token, none per pair
+    assert memory.predict(16384) == pytest.approx(16384 * 1e4, rel=1e-6)
+
+
 def test_times_are_predicted_from_the_two_shortest():
     known = {n: 3.0 * (n + 1e-3 * n**2) for n in (256, 512)}
     assert predict_seconds(known, 4096, 1e-3) == pytest.approx(3 * (4096 + 1e-3 * 4096**2))
@@ -218,6 +249,7 @@ def test_no_budgets(text):
     (tiny_llama, {"lengths": [8, 64]}, "lengths = 8: expected at least 32"),
     (tiny_llama, {"documents": 1}, "documents = 1: expected at least 2"),
     (tiny_llama, {"sequences": 1}, "sequences = 1: expected at least 2"),
+    (tiny_llama, {"remedies_at": [32, 100]}, "remedies_at = 100: expected one of the lengths"),
     (tiny_llama, {"remedies": ("yarn",)}, "remedies = 'yarn': did you mean"),
     (tiny_llama, {"remedies": ("rescale",), "mechanism": False}, "remedies = 'rescale': expected"),
     (bloom, {"remedies": ("window",)}, "remedies = 'window': BloomForCausalLM cannot take it"),

@@ -39,6 +39,14 @@ def test_a_model_that_is_not_there(name, message, tmp_path, monkeypatch):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("device", ["cuda:99", "abacus"])
+def test_a_device_that_is_not_there_is_one_line(device, tmp_path):
+    llama().save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=f"device = '{device}': expected one that is") as caught:
+        load(str(tmp_path), device=device)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_damaged_model_is_one_line(tmp_path):
     llama().save_pretrained(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"half of it")

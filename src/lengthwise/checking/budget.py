@@ -66,6 +66,8 @@ class Memory:
     """How much memory passes needed, beyond what was taken before each of them."""
 
     device: torch.device
+    sequences: int = BATCH_TOKENS
+    """How many there are at most to go through the model together."""
     free: float | None = field(init=False)
     """In bytes; None where the system does not say."""
     _taken: float = field(init=False)
@@ -108,11 +110,15 @@ class Memory:
         """
         if self.free is None or not self._needed:
             return None
-        rows = [(max(n, BATCH_TOKENS), max(n, BATCH_TOKENS) * n) for n in self._needed]
+        rows = [(self._tokens(n), self._tokens(n) * n) for n in self._needed]
         needed = np.array(list(self._needed.values()))
         weights, _ = nnls(np.array(rows, dtype=float) / needed[:, None], np.ones(len(needed)))
-        tokens = max(length, BATCH_TOKENS)
+        tokens = self._tokens(length)
         return float(weights @ np.array([tokens, tokens * length], dtype=float))
+
+    def _tokens(self, length: int) -> int:
+        """How many tokens go through the model at once."""
+        return length * min(self.sequences, max(1, BATCH_TOKENS // length))
 
     def fits(self, length: int) -> bool:
         """Whether a pass of this length fits into what was free."""

@@ -63,6 +63,7 @@ def draw(checks: "Mapping[str, Check]") -> Figure:
     below.set_xlabel("length in tokens")
     above.axhline(0, color="#333333", lw=0.8)
     above.set_ylabel("loss minus loss at\nthe shortest (nats)")
+    below.set_ylim(-0.05, 1.05)  # or noise about 0 would fill the panel
     below.set_ylabel("copying, minus\nwhat is guessed")
     above.legend(fontsize=8)
     return figure

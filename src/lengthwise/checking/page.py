@@ -109,8 +109,8 @@ def _what_ifs(check: "Check", figure: str) -> str:
         cells, shares = [], []
         for length in lengths:
             if length not in found:
-                cells.append("left out")
-                shares.append("left out")
+                cells.append("not tried")
+                shares.append("not tried")
                 continue
             change = check.loss_against_plain(name, length)
             sure = "helps" if change.high < 0 else "harms" if change.low > 0 else ""
@@ -131,7 +131,8 @@ def _what_ifs(check: "Check", figure: str) -> str:
         "length, and what each what-if changes of it (green: lower for sure, red: higher for sure; "
         "paired over documents, 95 % for all what-ifs together).</p>"
         f"{grid(columns, losses, numbers=True)}{figure}<p>Copy accuracy:</p>"
-        f"{grid(columns, copies, numbers=True)}<p>Break lengths and time:</p>"
+        f"{grid(columns, copies, numbers=True)}<p>Break lengths, judged by the "
+        "lengths where a what-if was tried, and time:</p>"
         f"{grid(('What-if', 'Loss', 'Copying', 'Time over plain'), breaks, numbers=True)}"
         f"<ul class=note>{meanings}</ul>"
     )

@@ -8,9 +8,9 @@ import polars
 
 from lengthwise.checking.needles import DEPTHS
 from lengthwise.checking.table import by_distance, by_position
-from lengthwise.checking.verdict import first_break
+from lengthwise.checking.verdict import best_remedy, first_break
 from lengthwise.claims import Picture
-from lengthwise.claims.statistics import estimate
+from lengthwise.claims.statistics import Estimate, estimate
 from lengthwise.probing.summary import HEADS
 from lengthwise.report.style import COLOURS, Axes, Figure, as_svg, house_style, new_figure
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 STRETCHED = {"interpolation": "blue", "dynamic-ntk": "green", "yarn": "orange"}
 """Colours of the what-ifs that come at several factors; a larger factor is drawn darker."""
 
+OTHERS = {
+    "window": ("purple", "s"), "blockwise": ("purple", "D"), "log-n": ("black", "^"),
+    "adaptive-temperature": ("black", "v"), "rescale": ("grey", "P"), "rotary-off": ("grey", "X"),
+}  # fmt: skip
+"""Colours and marks of the others: what hides keys, what sharpens, and the rest."""
+
+
+ENOUGH = 4
+"""With fewer sequences each is drawn as a point: an interval would fill the figure. Ours."""
+
 
 def pictures(check: "Check") -> list[Picture]:
     """All that can be drawn of a check."""
@@ -28,14 +38,16 @@ def pictures(check: "Check") -> list[Picture]:
             check, "by-length", _by_length,
             "Behaviour above mechanism over the same lengths. Loss is on the same tokens at every "
             "length, minus that at the shortest, paired over documents (95 %). Below: what "
-            "attention does at these tokens; thin lines are heads. The dashed line is the length "
-            "that the configuration claims, the dotted one the first break.",
+            "attention does at these tokens; thin lines are heads. With few sequences each is a "
+            "point. The dashed line is the length that the configuration claims, the dotted one "
+            "the first break.",
             "Loss, copying and needles by length, and below them what attention does",
         ),
         _picture(
             check, "positions", _positions,
             f"Loss by position in one pass of {check.lengths[-1]} tokens, in buckets (95 % over "
-            "documents): what a reader of perplexity sees, with other tokens in every bucket.",
+            "documents), each with other tokens: what a reader of perplexity sees. Where a what-if "
+            "lowers the loss at this length, the best one is drawn beside it.",
             "Loss by position",
         ),
         _picture(
@@ -88,13 +100,24 @@ def _by_length(check: "Check") -> Figure:
         _moved(panels[3], check)
     _lengths_axis(panels[-1], check.lengths)
     broken = first_break(check)
-    for axes in panels:
-        if check.positions.claimed in range(check.lengths[0], 2 * check.lengths[-1]):
-            axes.axvline(check.positions.claimed, color="#333333", lw=1, ls="--", zorder=1)
-        if broken is not None:
-            axes.axvline(broken.length, color=COLOURS["orange"], lw=1.4, ls=":", zorder=1)
-    panels[0].set_title(check.settings.model)
+    claimed = check.positions.claimed
+    if claimed is not None and check.lengths[0] <= claimed < 2 * check.lengths[-1]:
+        _upright(panels, claimed, "claimed", color="#333333", lw=1, ls="--")
+    if broken is not None:
+        label = f"first break ({broken.rule})"
+        _upright(panels, broken.length, label, color=COLOURS["orange"], lw=1.4, ls=":")
+    panels[0].set_title(check.settings.model, pad=16)
     return figure
+
+
+def _upright(panels: Sequence[Axes], length: float, label: str, **style: Any) -> None:
+    """A line through all panels, named above the first."""
+    for axes in panels:
+        axes.axvline(length, zorder=1, **style)
+    panels[0].annotate(
+        label, (length, 1), xycoords=("data", "axes fraction"), xytext=(0, 3),
+        textcoords="offset points", ha="center", va="bottom", fontsize=8, color=style["color"],
+    )  # fmt: skip
 
 
 def _loss(axes: Axes, check: "Check") -> None:
@@ -105,12 +128,21 @@ def _loss(axes: Axes, check: "Check") -> None:
 
 
 def _scores(axes: Axes, check: "Check") -> None:
-    copying = [estimate(one.copy_gain.tolist()) for one in check.behaviours.values()]
-    _band(axes, check.lengths, copying, "green", "copying, minus what is guessed")
-    asked = [n for n, one in check.behaviours.items() if len(one.needle_rank)]
-    if asked:
-        found = [estimate(check.behaviours[n].found.tolist()) for n in asked]
-        _band(axes, asked, found, "purple", "needles found")
+    copying = {n: one.copy_gain.tolist() for n, one in check.behaviours.items()}
+    found = {n: one.found.tolist() for n, one in check.behaviours.items() if len(one.needle_rank)}
+    for scores, colour, label in (
+        (copying, "green", "copying, minus what is guessed"),
+        (found, "purple", "needles found"),
+    ):
+        if not scores:
+            continue
+        few = check.settings.sequences < ENOUGH
+        _band(
+            axes, list(scores), [estimate(row) for row in scores.values()], colour, label,
+            shaded=not few,
+        )  # fmt: skip
+        for length, row in scores.items() if few else ():
+            axes.plot([length] * len(row), row, ".", color=COLOURS[colour], alpha=0.45, ms=5)
     axes.set_ylim(-0.05, 1.05)
     axes.set_ylabel("share right", fontsize=8.5)
     axes.legend(fontsize=8, loc="best")
@@ -164,13 +196,19 @@ def _positions(check: "Check") -> Figure:
     axes = figure.subplots()
     buckets = by_position(check.behaviours[check.lengths[-1]])
     places = [at for at, _ in buckets]
-    _band(axes, places, [estimate(values.tolist()) for _, values in buckets], "blue", "loss")
+    _band(axes, places, [estimate(values.tolist()) for _, values in buckets], "blue", "plain")
+    best = best_remedy(check) if check.changed else None
+    if best is not None and best[1] == check.lengths[-1]:
+        mended = by_position(check.changed[best[0]][best[1]])
+        means = [float(values.mean()) for _, values in mended]
+        axes.plot(places, means, "s--", color=COLOURS["orange"], markersize=4, label=best[0])
+        axes.legend(fontsize=8, loc="best")
     claimed = check.positions.claimed
     if claimed is not None and claimed < check.lengths[-1]:
-        axes.axvline(claimed, color="#333333", lw=1, ls="--")
+        _upright([axes], claimed, "claimed", color="#333333", lw=1, ls="--")
     axes.set_xlabel("position")
     axes.set_ylabel("loss (nats)")
-    axes.set_title(check.settings.model)
+    axes.set_title(check.settings.model, pad=16)
     return figure
 
 
@@ -221,7 +259,6 @@ def _needles(check: "Check") -> Figure:
 def _what_ifs(check: "Check") -> Figure:
     figure = new_figure(7.8, 4.2)
     axes = figure.subplots()
-    greys = iter(("o", "s", "^", "v", "D", "P", "X"))
     lowest = highest = 0.0
     for name, found in check.changed.items():
         kind, _, factor = name.rpartition("-")
@@ -232,7 +269,8 @@ def _what_ifs(check: "Check") -> Figure:
             style: dict[str, Any] = {"color": COLOURS[STRETCHED[kind]], "marker": "o",
                      "alpha": min(1.0, 0.35 + 0.08 * float(factor))}  # fmt: skip
         else:
-            style = {"color": COLOURS["grey"], "marker": next(greys, "o"), "ls": "--", "lw": 1.2}
+            colour, mark = OTHERS[name]
+            style = {"color": COLOURS.get(colour, colour), "marker": mark, "ls": "--", "lw": 1.2}
         axes.plot(lengths, values, markersize=4.5, label=name, **style)
     axes.axhline(0, color="black", lw=1)
     axes.set_ylim(1.1 * min(lowest, -0.05), 1.1 * min(max(highest, 0.05), 2.0))
@@ -244,10 +282,16 @@ def _what_ifs(check: "Check") -> Figure:
 
 
 def _band(
-    axes: Axes, places: Sequence[float], estimates: Sequence, colour: str, label: str
+    axes: Axes,
+    places: Sequence[float],
+    estimates: Sequence[Estimate],
+    colour: str,
+    label: str,
+    shaded: bool = True,
 ) -> None:
-    low, high = [one.low for one in estimates], [one.high for one in estimates]
-    axes.fill_between(places, low, high, color=COLOURS[colour], alpha=0.18, lw=0)
+    if shaded:
+        low, high = [one.low for one in estimates], [one.high for one in estimates]
+        axes.fill_between(places, low, high, color=COLOURS[colour], alpha=0.18, lw=0)
     means = [one.mean for one in estimates]
     axes.plot(places, means, "o-", color=COLOURS[colour], markersize=4.5, label=label)
 

@@ -66,10 +66,16 @@ class Check:
     def loss_against_plain(self, what_if: str, length: int) -> Estimate:
         """Loss with a what-if minus loss of the plain model, paired over documents.
 
-        The interval is widened for the number of what-ifs that are looked at.
+        The interval is widened for the number of what-ifs that were tried at this length.
         """
         change = self.changed[what_if][length].document_loss - self.behaviours[length].document_loss
-        return estimate(change.tolist(), unit="documents", looks=len(self.changed))
+        looks = max(1, len(self.tried_at(length)))
+        return estimate(change.tolist(), unit="documents", looks=looks)
+
+    def tried_at(self, length: int) -> list[str]:
+        """The what-ifs that were tried at a length, where they are not the plain model."""
+        plain = self.behaviours[length]
+        return [name for name, one in self.changed.items() if one.get(length, plain) is not plain]
 
     @cached_property
     def moved(self) -> Moved | None:

@@ -44,6 +44,7 @@ def check(
     lengths: Sequence[int],
     text: str | Path | Tensor | None = "shakespeare",
     remedies: Sequence[str] | None = None,
+    remedies_at: Sequence[int] | None = None,
     documents: int = 8,
     sequences: int = 4,
     mechanism: bool = True,
@@ -65,7 +66,8 @@ def check(
         lengths: Numbers of tokens, ascending. They may go beyond what the configuration claims
             unless positions are learned.
         text: A file of plain text, or `shakespeare`, or the tokens of a text.
-        remedies: Which what-ifs to try; None for all that the model can take.
+        remedies: Which what-ifs to try, in this order; None for all that the model can take.
+        remedies_at: At which of the lengths to try them; None for all.
         documents: On how many documents of the text the loss is taken.
         sequences: How many sequences to copy, and how many haystacks, at each length; half as many
             to copy out of order.
@@ -89,6 +91,8 @@ def check(
     require_causal(model)
     positions = Positions.of(model)
     _require_lengths(model, positions, lengths)
+    for length in remedies_at or ():
+        require(length in lengths, "remedies_at", length, f"one of the lengths {list(lengths)}")
     require(documents >= 2, "documents", documents, "at least 2, to see how they differ")
     require(sequences >= 2, "sequences", sequences, "at least 2, to see how they differ")
     if text is None:
@@ -126,7 +130,7 @@ def check(
         work.plain(lengths)
         for length in work.behaviours:
             for one in what_ifs:
-                work.changed(one, length)
+                work.changed(one, length, remedies_at is None or length in remedies_at)
     return Check(
         settings=settings,
         positions=positions,
@@ -160,7 +164,7 @@ class _Work:
 
     def __post_init__(self) -> None:
         """See how much memory is free before anything is done."""
-        self._memory = Memory(self.model.device)
+        self._memory = Memory(self.model.device, max(self.inputs.documents, self.sequences))
         self._pairs = pairs_per_token(self.model)
 
     def plain(self, lengths: Sequence[int]) -> None:
@@ -181,12 +185,14 @@ class _Work:
             if summary is not None:
                 self.summaries[length] = summary
 
-    def changed(self, one: WhatIf, length: int) -> None:
-        """Measure the model with a what-if at a length, unless that is the plain model."""
+    def changed(self, one: WhatIf, length: int, wanted: bool = True) -> None:
+        """Measure the model with a what-if at a length, if wanted and not the plain model."""
         trained = self.positions.claimed or max(self.behaviours)
         found = self.changes.setdefault(one.name, {})
         if one.beyond and length <= trained:
             found[length] = self.behaviours[length]
+            return
+        if not wanted:
             return
         behaviour = self.kept.load(one.name, length)
         if behaviour is None:

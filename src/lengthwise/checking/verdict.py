@@ -88,7 +88,8 @@ def remedy(check: "Check") -> str:
     if best is None:
         if broken is None:
             return "Nothing is broken at these lengths, and no what-if lowers the loss for sure."
-        return f"Nothing that was tried here lowers the loss at {judged_at(check)} tokens for sure."
+        length = judged_at(check)
+        return f"None of {_tried(check, length)} lowers the loss there for sure."
     name, length = best
     gain = check.loss_against_plain(name, length)
     short = check.lengths[0]
@@ -103,19 +104,19 @@ def remedy(check: "Check") -> str:
     harm = ""
     if cost > HARM:
         harm = f", but costs {number(cost)} at {short} tokens, so set it for long inputs only"
-    opening = "What mends it best without training is" if broken else (
-        "Nothing is broken at these lengths; what lowers the loss most is"
+    opening = "What mends it best without training" if broken else (
+        "Nothing is broken at these lengths; what lowers the loss most"
     )  # fmt: skip
     return (
-        f"{opening} {how}: it changes the loss at {length} tokens by {number(gain.mean)} nats "
-        f"({number(gain.low)} to {number(gain.high)}){harm}."
+        f"{opening}, of {_tried(check, length)}, is {how}: it changes the loss there by "
+        f"{number(gain.mean)} nats ({number(gain.low)} to {number(gain.high)}){harm}."
     )
 
 
 def judged_at(check: "Check") -> int:
-    """The longest length at which every what-if was tried that was tried beyond the shortest."""
-    tried = [set(found) for found in check.changed.values() if len(found) > 1]
-    return max(set.intersection(*tried)) if tried else check.lengths[0]
+    """The longest length at which a what-if was tried."""
+    tried = [length for length in check.lengths if check.tried_at(length)]
+    return tried[-1] if tried else check.lengths[-1]
 
 
 def best_remedy(check: "Check") -> tuple[str, int] | None:
@@ -125,12 +126,16 @@ def best_remedy(check: "Check") -> tuple[str, int] | None:
         Its name and the length where it was judged; None if there is none.
     """
     length, gains = judged_at(check), {}
-    for name, found in check.changed.items():
-        if length in found:
-            gain = check.loss_against_plain(name, length)
-            if gain.high < 0 and gain.mean < -WORTH:
-                gains[name] = gain.mean
+    for name in check.tried_at(length):
+        gain = check.loss_against_plain(name, length)
+        if gain.high < 0 and gain.mean < -WORTH:
+            gains[name] = gain.mean
     return (min(gains, key=lambda name: gains[name]), length) if gains else None
+
+
+def _tried(check: "Check", length: int) -> str:
+    count = len(check.tried_at(length))
+    return f"{count} what-if{'' if count == 1 else 's'} tried at {length} tokens"
 
 
 def _as_python(setting: dict[str, object]) -> str:

@@ -41,6 +41,9 @@ class Check:
     remedies: tuple[str, ...] = ("all",)
     """What-ifs by name, such as yarn-4, window or rotary-off; all that the model can take; none."""
 
+    remedies_at: str = "all"
+    """At which of the lengths to try them, such as 256,16384: long inputs take their time."""
+
     documents: int = 8
     """On how many documents of the text the loss is taken."""
 
@@ -85,6 +88,9 @@ class Check:
         budget = None if self.budget is None else parse_budget(self.budget)
         imported = None if self.imported is None else read_results(self.imported)
         models = (self.model, *self.compare)
+        names = [Path(model).name for model in models]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"compare = {twice[0]!r}: expected models with names of their own")
         done: dict[str, Result] = {}
         for model in models:
             out = self._out(model)
@@ -110,10 +116,11 @@ class Check:
         from lengthwise.cli.terminal import progress_display
 
         remedies = None if self.remedies == ("all",) else self.remedies
+        at = None if self.remedies_at == "all" else parse_lengths(self.remedies_at, "remedies-at")
         with progress_display() as report:
             return check(
                 model, lengths=lengths, text=self.text,
-                remedies=() if remedies == ("none",) else remedies,
+                remedies=() if remedies == ("none",) else remedies, remedies_at=at,
                 documents=self.documents, sequences=self.sequences,
                 mechanism=self.mechanism == "on", budget=budget, seed=self.seed,
                 dtype=self.dtype, device=self.device, name=Path(model).name, out=out,

@@ -107,13 +107,13 @@ class Probe:
         return Path("runs/probe") / f"{Path(self.model).name}-{digest}"
 
 
-def parse_lengths(text: str) -> list[int]:
+def parse_lengths(text: str, option: str = "lengths") -> list[int]:
     """`16:64` is 16, 32, 64; `5,7` is 5, 7."""
     expected = "from:to by doubling, such as 16:8192, or an ascending list, such as 64,256,1024"
     first, colon, last = text.partition(":")
-    lengths = _numbers(f"{first},{last}" if colon else text, "lengths", text, expected)
+    lengths = _numbers(f"{first},{last}" if colon else text, option, text, expected)
     ascending = all(a < b for a, b in itertools.pairwise(lengths))
-    require(lengths[0] > 0 and ascending, "lengths", text, expected)
+    require(lengths[0] > 0 and ascending, option, text, expected)
     if not colon:
         return lengths
     doubled = [lengths[0]]

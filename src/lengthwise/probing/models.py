@@ -30,6 +30,7 @@ def load(
         dtype: Of the weights; `auto` takes what the checkpoint says, quantised ones included.
         device: Such as `cpu` or `cuda`.
     """
+    _require_device(device)
     path = packaged(name, MODELS[name], "model") if name in MODELS else Path(name).expanduser()
     if path.suffix.lower() == ".gguf":
         require(path.is_file(), "model", name, "a GGUF file that is there")
@@ -53,6 +54,14 @@ def load(
         ) from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(f"model = {name!r}: {_reason(error, name)}") from error
+
+
+def _require_device(device: str) -> None:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # the latter without the code for a device
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"device = {device!r}: expected one that is there ({reason})") from error
 
 
 def positions_of(model: "PreTrainedModel") -> int | None:
