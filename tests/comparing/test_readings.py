@@ -93,6 +93,17 @@ def test_seeds_that_scatter_stay_unclear() -> None:
     assert verdicts(found)[0] == ["baseline", "unclear"]
 
 
+def test_what_is_sure_but_too_small_to_matter_stays_unclear() -> None:
+    study = study_of(seeds=4)
+
+    def scores(entry: str, task: str, seed: int, rate: float) -> tuple[float, ...]:
+        return (1.0, 0.1 if entry == "alibi" else 0.0, 0.0, 0.0, 0.0)
+
+    found = read(study, records(study, scores))
+    assert found.cells[0][1].ratio.p < 0.05  # type: ignore[union-attr]
+    assert verdicts(found)[0] == ["baseline", "unclear"]
+
+
 def test_two_seeds_are_never_sure() -> None:
     study = study_of(seeds=2)
     made = records(study, lambda entry, *_: HOLDS if entry == "alibi" else BREAKS_AT_ONCE)

@@ -13,7 +13,7 @@ from lengthwise.comparing.entries import parse
 from lengthwise.comparing.records import LISTS, digest, to_bytes
 from lengthwise.comparing.run import planned, predicted_seconds
 from lengthwise.comparing.study import study_from_json
-from lengthwise.comparing.work import POINTS, Work
+from lengthwise.comparing.work import POINTS, Work, cost
 from lengthwise.errors import InputError
 from lengthwise.progress import Progress
 
@@ -179,6 +179,13 @@ def test_it_says_beforehand_how_long_it_will_take(whole: StudyFolder) -> None:
     one, two = predicted_seconds(jobs, 1), predicted_seconds(jobs[:1], 1)
     assert one > 0
     assert two > 0
+
+
+def test_the_cost_of_what_is_no_recipe_is_measured_too() -> None:
+    """Dropout differs from the baseline in hyper-parameters alone."""
+    jobs = {job.remedy: job for job in small_study(("dropout",), ("sort",), 1).jobs(set())}
+    assert cost(jobs["rotary"]) == 1.0
+    assert cost(jobs["dropout"]) != 1.0
 
 
 def test_the_first_seeds_of_everything_come_first() -> None:

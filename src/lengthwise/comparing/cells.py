@@ -25,6 +25,8 @@ class Job:
     hyperparameters: tuple[Hyperparameters, ...]
     baseline: Recipe
     """Beside which the time of a step is measured."""
+    baseline_hyperparameters: tuple[Hyperparameters, ...]
+    """Of the baseline at the same rates and seeds."""
 
     @property
     def model_steps(self) -> int:

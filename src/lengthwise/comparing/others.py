@@ -107,7 +107,7 @@ def _verified(row: dict[str, Any], by_cell: dict[str, dict[str, Any]]) -> Verifi
         raise InputError(f"{told}: expected the records of all models that it trained beside")
     recipe = recipe_from_json(json.loads(row["recipe"]))
     given = hyperparameters_from_json([json.loads(one["hyperparameters"]) for one in beside])
-    content = Work().do(Job(row["remedy"], row["task"], recipe, given, recipe))
+    content = Work().do(Job(row["remedy"], row["task"], recipe, given, recipe, given))
     again = polars.read_parquet(content).row(
         by_predicate=polars.col("cell") == row["cell"], named=True
     )

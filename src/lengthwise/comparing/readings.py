@@ -4,6 +4,7 @@ The rules stand in docs/compare.md in words.
 """
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,10 @@ from lengthwise.comparing.study import Study
 from lengthwise.comparing.tables import TaskTable, task_table
 
 SURE = 0.05
-"""A difference is called one if its corrected p-value is below. """
+"""A difference is called one if its corrected p-value is below."""
+
+SMALLEST = 1.05
+"""The smallest ratio of reach that matters, either way. Ours, as in the claims."""
 
 
 @dataclass(frozen=True)
@@ -177,8 +181,10 @@ def _judged(own: list[CellReading]) -> list[CellReading]:
             verdict = "baseline"
         elif difference is None or not difference.p < SURE:
             verdict = "unclear"
+        elif difference.estimate.mean >= SMALLEST:
+            verdict = "helps"
         else:
-            verdict = "helps" if difference.estimate.mean > 1 else "harms"
+            verdict = "harms" if difference.estimate.mean <= 1 / SMALLEST else "unclear"
         judged.append(
             CellReading(
                 cell.seeds, cell.rates, cell.learned, cell.breaks, cell.log_reach,
@@ -252,4 +258,8 @@ def _paired(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndar
 
 def _p(values: np.ndarray) -> float:
     """One seed proves nothing, nor do two that agree by chance: at least three are needed."""
-    return p_value(values.tolist()) if len(values) >= 3 else 1.0
+    if len(values) < 3:
+        return 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of seeds that agree nearly exactly
+        return p_value(values.tolist())

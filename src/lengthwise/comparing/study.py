@@ -107,15 +107,19 @@ class Study:
             for plan in self.plans:
                 for entry in trainings:
                     cells = planned[entry, plan.name]
-                    missing = tuple(
-                        self._hyperparameters(entry, seed, rate)
+                    missing = [
+                        (seed, rate)
                         for seed in seeds
                         for rate in self.rates
                         if cells[seed, rate] not in done
+                    ]
+                    own, others = (
+                        tuple(self._hyperparameters(one, *cell) for cell in missing)
+                        for one in (entry, self.baseline)
                     )
                     if missing:
                         recipe = entry.recipe(plan.recipe)
-                        yield Job(entry.name, plan.name, recipe, missing, plan.recipe)
+                        yield Job(entry.name, plan.name, recipe, own, plan.recipe, others)
 
     def joined(self, other: "Study") -> "Study":
         """This study with the tasks, remedies and seeds of another one as well.

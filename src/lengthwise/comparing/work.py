@@ -63,9 +63,11 @@ class Work:
 
 def cost(job: Job) -> float:
     """The time of a training step over the baseline's, both measured now and in turn."""
-    if job.recipe == job.baseline:
+    own = job.recipe, job.hyperparameters
+    others = job.baseline, job.baseline_hyperparameters
+    if own == others:
         return 1.0
-    both = [one.trainer(job.hyperparameters) for one in (job.recipe, job.baseline)]
+    both = [recipe.trainer(hyperparameters) for recipe, hyperparameters in (own, others)]
     ratios = []
     for number in range(COST_ROUNDS + 2):
         times = []
