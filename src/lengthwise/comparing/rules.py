@@ -27,8 +27,8 @@ def rules(study: Study) -> list[str]:
         "Reach is the geometric mean over tasks of break length over training length; a model that "
         "did not learn counts as 1. Tasks that nothing learned, or on which not all "
         "remedies are done, are left out. Intervals are Student's t over seeds, 95 %.",
-        "Helps and harms: the ratio of reach to the baseline's, paired by seed, differs from 1 by a "
-        f"factor of at least {SMALLEST:g}, with a p-value below {SURE:g} after Holm's correction "
+        "Helps and harms: the ratio of reach to the baseline's, paired by seed, differs from 1 by "
+        f"a factor of at least {SMALLEST:g}, with a p-value below {SURE:g} after Holm's correction "
         "for the number of remedies; at least three seeds are needed. Where all seeds agree "
         "exactly the interval is a point: that says that these seeds agree, and no more.",
         "A rank is a range: the places that paired differences between all remedies, corrected for "
