@@ -39,7 +39,7 @@ def matrix_figure(values: dict[str, Any]) -> Figure:
     left.set_xscale("log", base=2)
     left.set_xlim(0.9, 9)
     left.set_xticks([1, 2, 4, 8], ["1", "2", "4", "8"])
-    left.set_xlabel("reach: break length / training length")
+    left.set_xlabel("reach")
     left.set_yticks(range(len(order)), [_label(one) for one in order])
     left.grid(axis="y", visible=False)
     table = np.array([[_reach(cells[one["name"], t["name"]]) for t in tasks] for one in order])
