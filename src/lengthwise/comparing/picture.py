@@ -45,7 +45,10 @@ def matrix_figure(values: dict[str, Any]) -> Figure:
     table = np.array([[_reach(cells[one["name"], t["name"]]) for t in tasks] for one in order])
     own = table[order.index(base)] if len(tasks) else table
     ratio = np.ma.masked_invalid(table / own) if len(tasks) else np.ma.array(table)
-    right.imshow(ratio, aspect="auto", cmap="RdBu", norm=LogNorm(1 / 8, 8), alpha=0.75)
+    if tasks:
+        right.imshow(ratio, aspect="auto", cmap="RdBu", norm=LogNorm(1 / 8, 8), alpha=0.75)
+    else:  # the drawing would have put the first one on top
+        right.invert_yaxis()
     for row, one in enumerate(order):
         for column, task in enumerate(tasks):
             cell = cells[one["name"], task["name"]]
