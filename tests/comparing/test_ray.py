@@ -8,7 +8,6 @@ from comparing.small import own_remedy, small_study, trained
 from two_nodes import two_nodes
 
 from lengthwise.comparing import StudyFolder, run
-from lengthwise.comparing.run import planned
 from lengthwise.executors import RayExecutor
 from lengthwise.progress import Progress
 
@@ -33,7 +32,7 @@ def test_a_lost_node_loses_no_cell(tmp_path: Path) -> None:
     assert lost, "it was lost half way"
     whole = trained(tmp_path / "whole", study)
     ours, others = (one.records().sort("cell") for one in (folder, whole))
-    assert set(ours["cell"]) == planned(folder)
+    assert set(ours["cell"]) == folder.study.planned()
     assert len(ours) == len(others)
     for name in ("cell", "weights", "step", "length", "measure"):
         assert ours[name].equals(others[name])

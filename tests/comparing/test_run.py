@@ -11,7 +11,7 @@ from comparing.small import MODEL, Inline, own_remedy, small_study, trained
 from lengthwise.comparing import Study, StudyFolder, read, run
 from lengthwise.comparing.entries import parse
 from lengthwise.comparing.records import LISTS, digest, to_bytes
-from lengthwise.comparing.run import planned, predicted_seconds
+from lengthwise.comparing.run import predicted_seconds
 from lengthwise.comparing.study import study_from_json
 from lengthwise.comparing.work import POINTS, Work, cost
 from lengthwise.errors import InputError
@@ -34,7 +34,7 @@ def test_every_cell_is_recorded_once_with_all_its_measures(whole: StudyFolder) -
     study = whole.study
     records = whole.records()
     assert len(records) == 2 * 2 * 2 * 2, "ema is read off models that are trained anyway"
-    assert set(records["cell"]) == planned(whole)
+    assert set(records["cell"]) == whole.study.planned()
     for row in records.iter_rows(named=True):
         assert row["digest"] == digest(row)
         assert {*row["weights"]} == {"raw", "ema", "bema"}

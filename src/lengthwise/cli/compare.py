@@ -133,18 +133,19 @@ class Compare:
     def _train(self, folder: "StudyFolder") -> bool:
         """Train what is missing; False if it was stopped."""
         from lengthwise.cli.terminal import command_line, progress_display, quoted
-        from lengthwise.comparing.run import planned, predicted_seconds, run
+        from lengthwise.comparing.run import predicted_seconds, run
         from lengthwise.executors import LocalExecutor, RayExecutor
 
         executor = (
             LocalExecutor(self.workers) if self.ray is None else RayExecutor(self.ray, self.workers)
         )
         study = folder.study
-        done = set(folder.records()["cell"]) & planned(folder)
+        planned = study.planned()
+        done = set(folder.records()["cell"]) & planned
         jobs = list(study.jobs(done))
         print(
             f"{len(study.entries)} remedies x {len(study.plans)} tasks x {len(study.rates)} "
-            f"learning rates x {study.seeds} seeds: {len(planned(folder))} models, "
+            f"learning rates x {study.seeds} seeds: {len(planned)} models, "
             f"{len(done)} of them are there"
         )
         if jobs:

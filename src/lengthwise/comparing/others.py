@@ -58,13 +58,7 @@ def add(folder: StudyFolder, source: Path) -> int:
     records = other.records()
     require(len(records) > 0, "add", str(source), "a study with records")
     require_true(records, str(source))
-    known = {
-        cell
-        for plan in joined.plans
-        for entry in joined.trainings()
-        for cell in joined.cells(entry, plan).values()
-    }
-    strange = records.filter(~polars.col("cell").is_in(list(known)))
+    strange = records.filter(~polars.col("cell").is_in(list(joined.planned())))
     for row in strange.head(1).iter_rows(named=True):
         raise InputError(
             f"{source}: {row['remedy']} on {row['task']}, seed {row['seed']}: expected a cell of "

@@ -35,7 +35,7 @@ def run(
         folder.gather()
         done = set(folder.records()["cell"])
         jobs = list(folder.study.jobs(done))
-        state = _State(jobs, len(done & planned(folder)))
+        state = _State(jobs, len(done & folder.study.planned()))
         report(state.progress())
         if not jobs:
             return
@@ -49,17 +49,6 @@ def run(
                     state.add(result.job)
                 report(state.progress())
         folder.log(f"{state.total} models recorded: finished")
-
-
-def planned(folder: StudyFolder) -> set[str]:
-    """All cells that the study asks for."""
-    study = folder.study
-    return {
-        cell
-        for plan in study.plans
-        for entry in study.trainings()
-        for cell in study.cells(entry, plan).values()
-    }
 
 
 def predicted_seconds(jobs: Sequence[Job], workers: int) -> float:

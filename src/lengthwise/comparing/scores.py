@@ -1,7 +1,7 @@
 """The score of a model on a task, and the length at which it breaks."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from lengthwise.tasks import Task, TokenTask
 
@@ -31,13 +31,6 @@ def score_of(task: Task) -> str:
         return f"{ONE_MINUS}tvd"
     end = task.end if isinstance(task, TokenTask) else None
     return "accuracy" if end is None else "exact_match"
-
-
-def scored(score: str, measured: Mapping[str, float]) -> float:
-    """The value of a score, out of measures by name; NaN where it was not measured."""
-    if score.startswith(ONE_MINUS):
-        return 1 - measured.get(score.removeprefix(ONE_MINUS), math.nan)
-    return measured.get(score, math.nan)
 
 
 def break_length(lengths: Sequence[int], scores: Sequence[float], threshold: float) -> float | None:

@@ -90,6 +90,15 @@ class Study:
             for rate in self.rates
         }
 
+    def planned(self) -> set[str]:
+        """All cells that are asked for."""
+        return {
+            cell
+            for plan in self.plans
+            for entry in self.trainings()
+            for cell in self.cells(entry, plan).values()
+        }
+
     def jobs(self, done: set[str]) -> Iterator[Job]:
         """What there is to train, a few seeds of everything at a time.
 

@@ -44,12 +44,7 @@ def _made(folder: StudyFolder, records: polars.DataFrame, reading: Reading) -> d
             seeds = int(done.all(-1).sum())
             if seeds < study.seeds:
                 missing.append(f"{entry.name} on {plan.name}: {seeds} of {study.seeds} seeds")
-    cells = {
-        cell
-        for plan in study.plans
-        for entry in study.trainings()
-        for cell in study.cells(entry, plan).values()
-    }
+    cells = study.planned()
     return {
         "command": shlex.join(folder.description["command"]),
         "versions": [
