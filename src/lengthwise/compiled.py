@@ -13,19 +13,26 @@ from numpy.typing import NDArray
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compiled(function: Function, *, in_any_order: bool = False) -> Function:
+def compiled(
+    function: Function, *, in_any_order: bool = False, rounded_once: bool = False
+) -> Function:
     """Compile at the first call and keep the result on disk, if there is a place for it.
 
     Args:
-        function: What to compile.
+        function: What to compile. A division by 0 gives infinity, as in NumPy.
         in_any_order: Whether sums may be taken in any order, which lets a processor add many
             numbers at once.
+        rounded_once: Whether a product and the sum that it goes into may be rounded as one, which
+            processors do faster and more precisely; `in_any_order` includes it.
     """
-    order = {"reassoc", "contract", "nsz"} if in_any_order else False
+    allowed = {"contract"} if rounded_once else set()
+    if in_any_order:
+        allowed = {"reassoc", "contract", "nsz"}
+    options: dict[str, Any] = {"nogil": True, "fastmath": allowed or False, "error_model": "numpy"}
     try:
-        return cast(Function, numba.njit(nogil=True, cache=True, fastmath=order)(function))
+        return cast(Function, numba.njit(cache=True, **options)(function))
     except RuntimeError:  # neither the package's folder nor the user's cache can be written to
-        return cast(Function, numba.njit(nogil=True, fastmath=order)(function))
+        return cast(Function, numba.njit(**options)(function))
 
 
 @compiled

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from lengthwise.errors import InputError
 from lengthwise.models import Attention, SetReader
-from lengthwise.models.set_reader import SoftmaxRead
+from lengthwise.models.items_read import SoftmaxRead
 from lengthwise.registry import REMEDIES
 from lengthwise.remedies import Keys
 from lengthwise.remedies.norms import Norm

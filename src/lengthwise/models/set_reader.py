@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,7 @@ from lengthwise.errors import require
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models._base import Model, model
 from lengthwise.models.attention import Attention, AttentionOutput
+from lengthwise.models.items_read import features_of, read_items
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
 from lengthwise.remedies._chain import Chain, chain_key_maps, require_fit
@@ -99,18 +100,18 @@ class SetReader(nn.Module):
 
     def forward(self, inputs: SetInput) -> Tensor:
         """Logits `(batch, classes)`."""
-        features = self._features(inputs.items)
         encoded = self._encoded(inputs.query)
-        read = self._read(encoded, features.shape[-2])
+        read = self._read(encoded, inputs.items.shape[-2])
         attention = self.attention
         if attention.acts("queries_keys"):
-            context = self.item_lift(features)
+            context = self.item_lift(self._features(inputs.items))
             output = attention(encoded.unsqueeze(-2), context, read).squeeze(-2)
             return self.answer(output + encoded if self.residual else output)
         folded = self._folded(encoded, read)
         if not (attention.dropping or attention.maps > 1 or attention.acts(*_BY_SCORES)):
-            mixed, _ = SoftmaxRead.apply(features, folded)
+            mixed = read_items(inputs.items, *self._first_layer(), folded)
         else:
+            features = self._features(inputs.items)
             scores = self._scores(folded, features, read)
             weights = attention.attention_dropout(self._weights(scores, read))
             mixed = weights @ features
@@ -179,12 +180,10 @@ class SetReader(nn.Module):
 
     def _features(self, items: Tensor) -> Tensor:
         """The hidden layer of psi_x: all that is ever computed per item."""
-        # One large matrix product with the bias as a column of it: in a fleet, adding the bias
-        # would take as long as the product.
-        rows = functional.pad(items.flatten(0, 1), (0, 1), value=1.0)
-        encoder = self.item_encoder
-        hidden = rows @ torch.cat([encoder.weight, encoder.bias.unsqueeze(1)], 1).T
-        return functional.gelu(hidden).unflatten(0, items.shape[:2])
+        return features_of(items, *self._first_layer())
+
+    def _first_layer(self) -> tuple[Tensor, Tensor]:
+        return self.item_encoder.weight, self.item_encoder.bias
 
     def _scores(self, folded: Tensor, features: Tensor, read: Keys) -> Tensor:
         """Scores `(batch, heads * maps, items)`: heads compare the same features."""
@@ -205,37 +204,6 @@ class SetReader(nn.Module):
 
 _BY_SCORES = ("bias", "scores", "weights")
 """Hooks for which scores have to be formed."""
-
-
-class SoftmaxRead(torch.autograd.Function):
-    """Softmax attention over features that are keys and values in one.
-
-    The features' two gradients, as keys and as values, are one matrix product here; left to
-    autograd they are two and their sum, which took a quarter of a training step.
-    """
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(features: Tensor, queries: Tensor) -> tuple[Tensor, Tensor]:
-        """The mix and the weights of features `(..., items, width)`, `(..., queries, width)`."""
-        weights = (queries @ features.mT).softmax(-1)
-        return weights @ features, weights
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
-        """Keep what the gradient needs."""
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(*inputs, output[1])
-
-    @staticmethod
-    def backward(ctx: Any, mixed: Tensor, _: Tensor) -> tuple[Tensor, Tensor]:
-        """The gradients of features and queries out of that of the mix."""
-        features, queries, weights = ctx.saved_tensors
-        by_weight = mixed @ features.mT
-        scores = weights * (by_weight - (weights * by_weight).sum(-1, keepdim=True))
-        as_both = torch.cat([weights, scores], -2).mT @ torch.cat([mixed, queries], -2)
-        return as_both, scores @ features
 
 
 class ReadOut(NamedTuple):
