@@ -274,16 +274,20 @@ class _Work:
         reference = max((n for n in self.summaries if n <= trained), default=None)
         if reference is None or length not in self.summaries:
             return None
-        before, now = self.summaries[reference], self.summaries[length]
-        layers = {layer for layer, place, _ in now.estimates if place == HEADS}
-        return Rescaling(
-            {layer: now.means[layer, HEADS] for layer in layers},
-            {
-                layer: before.estimates[layer, HEADS, "std"][0]
-                / now.estimates[layer, HEADS, "std"][0].clamp(min=1e-12)
-                for layer in layers
-            },
-        )
+        return rescaling(self.summaries[reference], self.summaries[length])
+
+
+def rescaling(before: Summary, now: Summary) -> Rescaling:
+    """What brings the outputs of attention at one length back to their deviation at another."""
+    layers = {layer for layer, place, _ in now.estimates if place == HEADS}
+    return Rescaling(
+        {layer: now.means[layer, HEADS] for layer in layers},
+        {
+            layer: before.estimates[layer, HEADS, "std"][0]
+            / now.estimates[layer, HEADS, "std"][0].clamp(min=1e-12)
+            for layer in layers
+        },
+    )
 
 
 def _require_lengths(
