@@ -14,6 +14,10 @@ from lengthwise.errors import InputError, require
 Folder = TypeVar("Folder")
 
 
+class InUse(InputError):  # noqa: N818 - to wait is no error
+    """Another process has the lock of a folder."""
+
+
 def opened(path: Path, kind: str, format: int, build: Callable[[dict[str, Any]], Folder]) -> Folder:
     """What `build` makes of the folder's `KIND.json`, or an `InputError` that says what is wrong.
 
@@ -77,7 +81,7 @@ def locked(folder: Path, kind: str) -> Iterator[None]:
             # The system drops the lock when the process ends, however it ends.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(
+            raise InUse(
                 f"{kind} = {str(folder)!r}: in use by another process; wait for it or end it"
             ) from None
         yield

@@ -1,5 +1,6 @@
 """Pages in Markdown: tables between marks are made anew, and nothing else."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars
@@ -16,6 +17,7 @@ from lengthwise.claims import (
     Table,
     Verdict,
 )
+from lengthwise.claims.statistics import estimate
 from lengthwise.cli.reproduce import print_verdicts
 from lengthwise.errors import InputError
 from lengthwise.report.files import write_files
@@ -81,3 +83,19 @@ def test_a_new_page_shows_everything(done: Reproduction, tmp_path: Path) -> None
     findings = polars.read_csv(tmp_path / "findings.csv")
     assert findings["unit"].to_list() == ["pairs", "seeds"]
     assert findings["outcome"].to_list() == ["holds", "not deciding"]
+
+
+def test_tables_of_one_name_stay_apart(done: Reproduction) -> None:
+    other = Section("Other", "", [], (), [Table("tvd", "Another.", ["a"], [["9"]])])
+    both = replace(done, sections=[*done.sections, other])
+    text = new_page(both)
+    assert "<!-- table tvd -->\n| a | b |" in text
+    assert "<!-- table tvd-2 -->\n| a |\n|---|\n| 9 |" in text
+
+
+def test_an_effect_of_nothing_is_said_in_words(done: Reproduction) -> None:
+    nothing = replace(done.verdicts[0].findings[0], estimate=estimate([], "pairs"))
+    verdict = replace(done.verdicts[0], findings=(nothing,))
+    text = new_page(replace(done, verdicts=[verdict]))
+    assert "| first: none | no interval | 0 pairs |" in text
+    assert verdict.to_decide == "none of the pairs counts: first"

@@ -17,8 +17,17 @@ from lengthwise.claims._base import (
     once,
 )
 from lengthwise.claims.find import claims_of_file, claims_of_package
+from lengthwise.claims.fleets import whole
 from lengthwise.claims.reproduce import Reproduction, reopen, reproduce
-from lengthwise.claims.statistics import Estimate, TopPortion, bootstrap, estimate, every, p_value
+from lengthwise.claims.statistics import (
+    Estimate,
+    TopPortion,
+    bootstrap,
+    estimate,
+    every,
+    levels,
+    p_value,
+)
 
 __all__ = [
     "Claim",
@@ -42,8 +51,10 @@ __all__ = [
     "drawing",
     "estimate",
     "every",
+    "levels",
     "once",
     "p_value",
     "reopen",
     "reproduce",
+    "whole",
 ]

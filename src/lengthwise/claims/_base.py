@@ -1,5 +1,6 @@
 """Claims: sentences from a paper, the experiments that test them, and the verdicts."""
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -23,10 +24,14 @@ Outcome = Literal["holds", "fails", "undecided"]
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One fleet that an experiment trains."""
+    """Models that an experiment trains: a fleet, and maybe more like it with the seeds after."""
 
     recipe: Recipe
+    """Its `start_from` may be the label of another run of the plan, which is then trained first."""
     hyperparameters: tuple[Hyperparameters, ...]
+    """One per model of the first fleet; in results, one per model of all."""
+    fleets: int = 1
+    """How many fleets there are, where nobody asks for another number of seeds."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,18 @@ class Results:
     """Which model to probe instead of the experiment's own, where it probes one."""
     search: SearchFolder | None = None
     """The experiment's search, if it has one."""
+    parts: Mapping[str, Sequence[Path]] = field(default_factory=dict)
+    """The folders of each run, one per fleet."""
+    on_the_way: Mapping[str, Mapping[int, polars.DataFrame]] = field(default_factory=dict)
+    """What each run measured on the way, by step."""
+    level: float = 0.05
+    """One minus the level of every interval: less where a plan looks at its seeds several times."""
     kept: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
     """What functions marked with `once` have computed."""
+
+    def folders(self, label: str) -> Sequence[Path]:
+        """The folders of a run."""
+        return self.parts.get(label, (self.folder / label,))
 
     @property
     def recipe(self) -> Recipe:
@@ -159,6 +174,9 @@ class Experiment:
     same label, each of which is then trained once."""
     search: Callable[[Scale], PlannedSearch] | None = None
     """The search that it rests on, at a scale."""
+    looks: Callable[[Scale], Sequence[int]] = lambda scale: ()
+    """At which numbers of seeds results may be read, where a plan stops early: intervals are then
+    wider, so that all of them hold together (see `statistics.levels`). Otherwise any, once."""
     large: bool = False
     """Whether it computes with large models; small ones are slower on more than one thread."""
 
@@ -192,6 +210,12 @@ class Finding:
         """The outcome, or that the claim does not rest on it."""
         return self.outcome if self.decides else "not deciding"
 
+    @property
+    def count_to_decide(self) -> float:
+        """How many seeds would decide it at the effect seen; infinite where no number would."""
+        found = self.estimate.count_to_decide(self.smallest)
+        return math.inf if found is None else found
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -207,6 +231,29 @@ class Verdict:
         if "fails" in outcomes:
             return "fails"
         return "holds" if outcomes == {"holds"} else "undecided"
+
+    @property
+    def to_decide(self) -> str:
+        """How many seeds would decide an undecided claim at the effects seen, in words."""
+        if self.outcome != "undecided":
+            return ""
+        open_ones = [one for one in self.findings if one.decides and one.outcome == "undecided"]
+        # One that falls short is enough to make the claim fail; otherwise all of them must hold.
+        against = [one for one in open_ones if one.estimate.mean < one.smallest]
+        last = (
+            min(against, key=lambda one: one.count_to_decide)
+            if against
+            else max(open_ones, key=lambda one: one.count_to_decide)
+        )
+        unit = last.estimate.unit
+        if not last.estimate.count:
+            return f"none of the {unit} counts: {last.effect}"
+        if not math.isfinite(last.count_to_decide):
+            return f"no number of {unit} would decide it at the effect seen"
+        return (
+            f"about {last.count_to_decide:.0f} {unit} would decide it at the effect seen (80 % "
+            f"power): {last.effect}"
+        )
 
     @property
     def headline(self) -> Finding:

@@ -61,9 +61,11 @@ def log_ratios(above: Mapping[int, float], below: Mapping[int, float]) -> list[f
     return [math.log(above[seed] / below[seed]) for seed in sorted(above.keys() & below.keys())]
 
 
-def paired_ratio(above: Mapping[int, float], below: Mapping[int, float]) -> Estimate:
+def paired_ratio(
+    above: Mapping[int, float], below: Mapping[int, float], level: float = 0.05
+) -> Estimate:
     """How many times lower a measure is in `below`, seed by seed: a geometric mean of ratios."""
-    return estimate(log_ratios(above, below)).exp()
+    return estimate(log_ratios(above, below), level=level).exp()
 
 
 def slope(lengths: npt.ArrayLike, values: npt.ArrayLike) -> float:

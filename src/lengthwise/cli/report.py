@@ -27,6 +27,12 @@ class Report:
     claims: tuple[str, ...] = ()
     """Claims, papers or Python files with claims; if not given, all that rest on these results."""
 
+    seeds: int | None = None
+    """How many paired seeds to read, instead of those of the scale."""
+
+    first_seed: int | None = None
+    """Where they begin, instead of where the plan says."""
+
     model: str | None = None
     """Which model was probed, for claims that probe one."""
 
@@ -59,7 +65,7 @@ class Report:
                        for run in one.experiment.plan(scale))
             ]  # fmt: skip
         require(bool(claims), "results", given, "folders that claims rest on")
-        done = reopen(claims, scale, out, self.model)
+        done = reopen(claims, scale, out, self.model, self.seeds, self.first_seed)
         if self.markdown.is_file():
             text = renewed(self.markdown.read_text(encoding="utf-8"), done)
         else:

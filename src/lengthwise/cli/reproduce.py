@@ -29,6 +29,13 @@ class Reproduce:
     scale: Literal["quick", "laptop", "paper"] = "quick"
     """How much to spend: minutes, about an hour, or what a GPU does in a day."""
 
+    seeds: int | None = None
+    """How many paired seeds to have, instead of those of the scale: those that are there are kept,
+    and only what is missing is trained."""
+
+    first_seed: int | None = None
+    """Where the seeds begin, instead of where the plan says, for seeds that nobody has seen."""
+
     model: str | None = None
     """Which model to probe, for claims that probe one; any that 'lengthwise probe' takes."""
 
@@ -54,7 +61,10 @@ class Reproduce:
         claims = list(dict.fromkeys(claim for name in self.names for claim in find_claims(name)))
         try:
             with progress_display() as report:
-                done = reproduce(claims, self.scale, self.out, command_line(), report, self.model)
+                done = reproduce(
+                    claims, self.scale, self.out, command_line(), report, self.model,
+                    self.seeds, self.first_seed,
+                )  # fmt: skip
         except Interrupted:
             print(f"stopped and saved; resume with: {quoted(command_line())}")
             return 130
@@ -71,11 +81,13 @@ class Reproduce:
 
 def print_verdicts(done: "Reproduction") -> None:
     """A line per claim."""
-    from lengthwise.report.numbers import number
+    from lengthwise.report.numbers import interval, number
 
     for verdict in done.verdicts:
         one = verdict.headline.estimate
         print(
             f"{verdict.outcome:>9}  {verdict.claim.name}: {verdict.headline.effect}: "
-            f"{number(one.mean)} ({number(one.low)} to {number(one.high)}, {one.count} {one.unit})"
+            f"{number(one.mean)} ({interval(one.low, one.high)}, {one.count} {one.unit})"
         )
+        if verdict.to_decide:
+            print(f"{'':>9}  {verdict.to_decide}")

@@ -16,15 +16,15 @@ Named = TypeVar("Named", Picture, Table)
 
 def write_files(done: Reproduction, folder: Path, prefix: str = "") -> None:
     """Write a figure per picture (SVG), a CSV per table, and `findings.csv`."""
-    for name, picture in _named(done.pictures):
+    for name, picture in named(done.pictures):
         write_text(folder / f"{prefix}{name}.svg", picture.svg)
-    for name, table in _named(done.tables):
+    for name, table in named(done.tables):
         frame = polars.DataFrame(table.rows, schema=list(table.columns), orient="row")
         write_with(folder / f"{prefix}{name}.csv", frame.write_csv)
     write_with(folder / f"{prefix}findings.csv", findings_table(done.verdicts).write_csv)
 
 
-def _named(parts: Iterable[Named]) -> Iterator[tuple[str, Named]]:
+def named(parts: Iterable[Named]) -> Iterator[tuple[str, Named]]:
     """By name; where papers have the same, such as figure-1, all but the first get a number."""
     seen = Counter[str]()
     for part in parts:

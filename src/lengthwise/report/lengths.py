@@ -6,6 +6,8 @@ from typing import Any
 
 import polars
 
+from lengthwise.claims import Results
+from lengthwise.claims.arms import Line, readings
 from lengthwise.claims.statistics import estimate
 from lengthwise.measures import Baseline
 from lengthwise.report.style import COLOURS, Axes, Figure, house_style, new_panels
@@ -28,6 +30,14 @@ class Curve:
     colour: str
     dashes: str = "-"
     marker: str = "o"
+
+
+def curves_of(results: Results, lines: Mapping[str, Line], measure: str) -> dict[str, Curve]:
+    """One measure of runs by their labels, to be drawn."""
+    return {
+        line.title: Curve(readings(results, label, measure), *line[1:])
+        for label, line in lines.items()
+    }
 
 
 def draw_by_length(

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from lengthwise.claims import Finding, Reproduction
 from lengthwise.errors import require_name
-from lengthwise.report.numbers import number
+from lengthwise.report.files import named
+from lengthwise.report.numbers import interval, number
 
 MARKS = re.compile(r"(<!-- (verdicts|findings|table)([^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -21,7 +22,7 @@ def renewed(text: str, done: Reproduction) -> str:
         InputError: If a mark names a claim or a table that these results do not have.
     """
     claims = {verdict.claim.name.split("/")[-1]: verdict for verdict in done.verdicts}
-    tables = {table.name: table for table in done.tables}
+    tables = dict(named(done.tables))
 
     def table(kind: str, names: Sequence[str]) -> str:
         for name in names:
@@ -47,19 +48,22 @@ def new_page(done: Reproduction) -> str:
     """A page to begin with: all figures, and marks for all tables."""
     first = done.sections[0]
     parts = [f"# {first.title}", first.introduction, "<!-- verdicts -->\n<!-- end -->"]
-    parts += [f"![{one.alt}]({one.name}.svg)\n\n{one.caption}" for one in done.pictures]
+    parts += [f"![{one.alt}]({name}.svg)\n\n{one.caption}" for name, one in named(done.pictures)]
     for verdict in done.verdicts:
         mark = f"<!-- findings {verdict.claim.name.split('/')[-1]} -->\n<!-- end -->"
         parts += [f"## {verdict.claim.sentence}", mark]
-    shown = (table for table in done.tables if table.shown)
-    parts += [f"{one.caption}\n\n<!-- table {one.name} -->\n<!-- end -->" for one in shown]
+    parts += [
+        f"{one.caption}\n\n<!-- table {name} -->\n<!-- end -->"
+        for name, one in named(done.tables)
+        if one.shown
+    ]
     return renewed("\n\n".join(parts) + "\n", done)
 
 
 def _effect(finding: Finding, between: str) -> tuple[str, ...]:
     one = finding.estimate
-    interval = f"{number(one.low)} to {number(one.high)}"
-    return f"{finding.effect}{between}{number(one.mean)}", interval, f"{one.count} {one.unit}"
+    effect = f"{finding.effect}{between}{number(one.mean)}"
+    return effect, interval(one.low, one.high), f"{one.count} {one.unit}"
 
 
 def _rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

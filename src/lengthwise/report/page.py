@@ -6,7 +6,7 @@ from importlib import resources
 
 from lengthwise.claims import Finding, Picture, Reproduction, Section, Table, Verdict
 from lengthwise.hyperparameters import Hyperparameters
-from lengthwise.report.numbers import number
+from lengthwise.report.numbers import interval, number
 
 
 def page(reproduction: Reproduction, command: str) -> str:
@@ -39,7 +39,8 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> str:
     rows = [
         (
             f"<span class='verdict {one.outcome}'>{one.outcome}</span>",
-            f"{html.escape(one.claim.sentence)}<br><small>{html.escape(one.claim.source)}</small>",
+            f"{html.escape(one.claim.sentence)}<br><small>{html.escape(one.claim.source)}</small>"
+            + (f"<br><small>{html.escape(one.to_decide)}</small>" if one.to_decide else ""),
             *_numbers(one.headline),
         )
         for one in verdicts
@@ -123,8 +124,7 @@ def _seeds(hyperparameters: Sequence[Hyperparameters]) -> str:
 def _numbers(finding: Finding) -> tuple[str, str, str]:
     """An estimate, its interval, and what it is over, as cells."""
     one = finding.estimate
-    interval = f"{number(one.low)} to {number(one.high)}"
-    return number(one.mean), interval, html.escape(f"{one.count} {one.unit}")
+    return number(one.mean), interval(one.low, one.high), html.escape(f"{one.count} {one.unit}")
 
 
 def _grid(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Container[int]) -> str:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+import polars
+
 from lengthwise.progress import Progress, Report
 from lengthwise.runs.folder import RunFolder
-from lengthwise.runs.table import measure_table
+from lengthwise.runs.table import measure_pieces, measure_table
 from lengthwise.training import Trainer
 
 CHECKPOINT_SECONDS = 20.0
@@ -46,9 +48,12 @@ def execute(
         if state is not None:
             trainer.load_state_dict(state)
         folder.log(f"training from step {trainer.steps_done} of {trainer.steps}")
-        _train(folder, trainer, report, lambda: interrupted() or stop(), checkpoint_seconds)
-        report(_progress(folder, trainer, "measuring"))
-        folder.save_table(measure_table(folder.recipe, trainer))
+
+        def stopped() -> bool:
+            return interrupted() or stop()
+
+        _train(folder, trainer, report, stopped, checkpoint_seconds)
+        _measure(folder, trainer, report, stopped, checkpoint_seconds)
         folder.log("finished")
         report(_progress(folder, trainer, "finished"))
 
@@ -61,10 +66,14 @@ def _train(
     checkpoint_seconds: float,
 ) -> None:
     saved = reported = time.monotonic()
+    measured = set(folder.recipe.test_steps)
     report(_progress(folder, trainer))
 
     def after_step(trainer: Trainer) -> None:
         nonlocal saved, reported
+        if trainer.steps_done in measured and not folder.has_table_at(trainer.steps_done):
+            table = measure_table(folder.recipe.on_the_way(), trainer)
+            folder.save_table_at(trainer.steps_done, table)
         now = time.monotonic()
         if stopped():
             folder.save_checkpoint(trainer.steps_done, trainer.state_dict())
@@ -79,6 +88,30 @@ def _train(
 
     trainer.run(after_step)
     folder.save_checkpoint(trainer.steps_done, trainer.state_dict())
+
+
+def _measure(
+    folder: RunFolder,
+    trainer: Trainer,
+    report: Report,
+    stopped: Callable[[], bool],
+    checkpoint_seconds: float,
+) -> None:
+    """Measure what is trained; what takes long is kept on the way, like training."""
+    saved = time.monotonic()
+    report(_progress(folder, trainer, "measuring"))
+    done, pieces = folder.load_pieces()
+    for piece in measure_pieces(folder.recipe, trainer, done):
+        pieces.append(piece)
+        done += 1
+        ended = stopped()
+        if ended or time.monotonic() - saved > checkpoint_seconds:
+            folder.save_pieces(done, pieces)
+            saved = time.monotonic()
+        if ended:
+            folder.log(f"stopped after {done} pieces of the measures")
+            raise Interrupted
+    folder.save_table(polars.concat(pieces))
 
 
 def _progress(folder: RunFolder, trainer: Trainer, phase: str = "") -> Progress:

@@ -3,6 +3,8 @@
 run.json                        what is trained, by which code and command
 log.txt                         what happened when
 checkpoints/step-N.safetensors  the whole state of training; the last two are kept
+measures-at-N.parquet           what was measured on the way, after N steps
+measured-N.parquet              the first N pieces of the next, while the run is being measured
 measures.parquet                one row per model, weights, length and measure; ends the run
 lock                            held by the process that trains
 """
@@ -102,11 +104,12 @@ class RunFolder:
             started = recipe.trainer(hyperparameters).state_dict()
         _clear(path, lambda: cls.open(path).locked(), overwrite=overwrite)
         try:
-            (path / "checkpoints").mkdir(parents=True, exist_ok=True)
+            path.mkdir(parents=True, exist_ok=True)  # killed here, it is still as good as none
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"out = {str(path)!r}: cannot be made: {reason}") from error
         write_text(path / "run.json", json.dumps(description, indent=1) + "\n")
+        (path / "checkpoints").mkdir(exist_ok=True)
         folder = cls(path, description)
         if started is not None:  # from here on the run needs the other one no more
             folder.save_checkpoint(0, started)
@@ -150,6 +153,7 @@ class RunFolder:
         """Write the state of training; then drop all but the newest checkpoints."""
         require_live(state)
         path = self.path / "checkpoints" / f"step-{step:09d}.safetensors"
+        path.parent.mkdir(exist_ok=True)
         write_bytes(path, save({name: tensor.contiguous() for name, tensor in state.items()}))
         for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
             with suppress(FileNotFoundError):
@@ -171,27 +175,72 @@ class RunFolder:
 
     def save_table(self, table: polars.DataFrame) -> None:
         """Write the table of measures, which ends the run."""
-        content = io.BytesIO()
-        table.write_parquet(content)
-        write_bytes(self._table, content.getvalue())
+        _write_table(self._table, table)
+        self._drop_pieces(keep=0)
+
+    def save_pieces(self, count: int, pieces: Sequence[polars.DataFrame]) -> None:
+        """Write what is measured so far of a run that is trained."""
+        _write_table(self.path / f"measured-{count:06d}.parquet", polars.concat(pieces))
+        self._drop_pieces(keep=1)
+
+    def load_pieces(self) -> tuple[int, list[polars.DataFrame]]:
+        """How many pieces are measured, and what was."""
+        kept = self._pieces()
+        if not kept:
+            return 0, []
+        return int(kept[-1].stem.removeprefix("measured-")), [_read_table(kept[-1])]
+
+    def _pieces(self) -> list[Path]:
+        return sorted(self.path.glob("measured-*.parquet"))
+
+    def _drop_pieces(self, keep: int) -> None:
+        kept = self._pieces()
+        for old in kept[: len(kept) - keep]:
+            with suppress(FileNotFoundError):
+                old.unlink()
+
+    def has_table_at(self, step: int) -> bool:
+        """Whether the run was measured after this step, on the way."""
+        return self._table_at(step).is_file()
+
+    def save_table_at(self, step: int, table: polars.DataFrame) -> None:
+        """Write what was measured on the way."""
+        _write_table(self._table_at(step), table)
+
+    def tables_at(self) -> dict[int, polars.DataFrame]:
+        """What was measured on the way, by step; empty where nothing was."""
+        return {step: _read_table(self._table_at(step)) for step in self.recipe.test_steps}
+
+    def _table_at(self, step: int) -> Path:
+        return self.path / f"measures-at-{step}.parquet"
 
     def table(self) -> polars.DataFrame:
         """The table of measures of a finished run, with the models' hyper-parameters."""
         require(self.finished, "run", str(self.path), "a finished run ('lengthwise resume' it)")
-        try:
-            table = polars.read_parquet(self._table)
-            require_table(table)
-            return table
-        except (polars.exceptions.PolarsError, OSError, InputError) as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(
-                f"{self._table} is damaged ({reason}): remove it, and 'lengthwise resume "
-                f"{self.path}' measures again"
-            ) from error
+        return _read_table(self._table)
 
     def log(self, event: str) -> None:
         """Add a line to the run's log."""
         log(self.path, event)
+
+
+def _write_table(path: Path, table: polars.DataFrame) -> None:
+    content = io.BytesIO()
+    table.write_parquet(content)
+    write_bytes(path, content.getvalue())
+
+
+def _read_table(path: Path) -> polars.DataFrame:
+    try:
+        table = polars.read_parquet(path)
+        require_table(table)
+        return table
+    except (polars.exceptions.PolarsError, OSError, InputError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"{path} is damaged ({reason}): remove it, and 'lengthwise resume {path.parent}' "
+            "measures again"
+        ) from error
 
 
 def _clear(

@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +24,18 @@ from lengthwise.training.devices import require_device_name
 
 Precision = Literal["auto", "float32", "float64", "bfloat16"]
 Switch = Literal["auto", "yes", "no"]
+
+
+ON_THE_WAY = 16
+"""Of so many test inputs, one is read on the way. Ours."""
+
+
+class Part(NamedTuple):
+    """A part of what is measured."""
+
+    remedies: tuple[str, ...]
+    """Those that models are measured with a second time, or none."""
+    lengths: tuple[int, ...] | range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +75,10 @@ class Training:
     own or, as yarn for rotary, in place of one; the names of these measures end in the remedies'.
     """
 
+    test_steps: tuple[int, ...] = ()
+    """Steps after which models are measured on the way too, with a sixteenth of the inputs and
+    without test_remedies: see how a gain comes about."""
+
     precision: Precision = "float32"
     """Precision of training. With bfloat16 only matrix products are, and weights are float32. Auto:
     bfloat16 on a GPU that has it, else float32, even on a CPU that would gain from bfloat16."""
@@ -99,6 +115,9 @@ class Recipe(Training):
             require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         if self.test_items is not None:
             require(self.test_items >= 1, "test_items", self.test_items, "at least 1")
+        for step in self.test_steps:
+            fits = 1 <= step < self.steps
+            require(fits, "test_steps", step, f"steps before the last of {self.steps}, from 1 on")
         expected = f"a divisor of batch = {self.batch}"
         require(self.batch % self.accumulate == 0, "accumulate", self.accumulate, expected)
         require_name(self.precision, ("auto", "float32", "float64", "bfloat16"), "precision")
@@ -201,18 +220,38 @@ class Recipe(Training):
 
     def measure(self, fleet: Fleet, weights: Tensor | None = None) -> Iterator[Measurement]:
         """All measures of a fleet at every test length, with its own or other weights."""
+        for part in self.test_parts():
+            yield from self.measure_part(part, fleet, weights)
+
+    def test_parts(self) -> list[Part]:
+        """What can be measured on its own: each length, where one pass does not serve them all."""
+        lengths = self.test_lengths or tuple(self.task.held_out().lengths)
+        groups = [lengths] if self.task.prefixes else [(length,) for length in lengths]
+        remedies = ((), self.test_remedies) if self.test_remedies else ((),)
+        return [Part(one, group) for one in remedies for group in groups]
+
+    def measure_part(
+        self, part: Part, fleet: Fleet, weights: Tensor | None = None
+    ) -> Iterator[Measurement]:
+        """One part of `measure`."""
         task = self.task.held_out()
-        lengths = self.test_lengths or tuple(task.lengths)
-        most = self.test_items or self.test_inputs * max(lengths)
-        inputs = {length: max(1, min(self.test_inputs, most // length)) for length in lengths}
+        longest = max(self.test_lengths or task.lengths)
+        most = self.test_items or self.test_inputs * longest
+        inputs = {length: max(1, min(self.test_inputs, most // length)) for length in part.lengths}
         settings = {"inputs": inputs, "seed": self.test_seed}
-        yield from measure(fleet, task, lengths, weights=weights, **settings)  # type: ignore[arg-type]
-        if not self.test_remedies:
+        if not part.remedies:
+            yield from measure(fleet, task, part.lengths, weights=weights, **settings)  # type: ignore[arg-type]
             return
-        suffix = "_".join(names_of(self.test_remedies))
+        suffix = "_".join(names_of(part.remedies))
         tested = _with_weights(self._tested(), fleet, weights)
-        for found in measure(tested, task, lengths, **settings):  # type: ignore[arg-type]
+        for found in measure(tested, task, part.lengths, **settings):  # type: ignore[arg-type]
             yield dataclasses.replace(found, measure=f"{found.measure}_{suffix}")
+
+    def on_the_way(self) -> "Recipe":
+        """The same, with the fewer tests that models have on the way."""
+        items = self.test_items and max(1, self.test_items // ON_THE_WAY)
+        inputs = max(1, self.test_inputs // ON_THE_WAY)
+        return dataclasses.replace(self, test_inputs=inputs, test_items=items, test_remedies=())
 
     def pack_key(self, hyperparameters: Hyperparameters) -> Hashable:
         """Models whose keys differ train faster in fleets of their own."""

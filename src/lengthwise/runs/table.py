@@ -54,6 +54,11 @@ def measure_table(recipe: Recipe, trainer: Trainer) -> polars.DataFrame:
     `ema_power`, `bias_power`, `length`, `measure`, `value`, `inputs` (how many the value is a mean
     over), `exact` (whether these are all there are), `diverged` (the step, or null).
     """
+    return polars.concat(measure_pieces(recipe, trainer))
+
+
+def measure_pieces(recipe: Recipe, trainer: Trainer, first: int = 0) -> Iterator[polars.DataFrame]:
+    """The same table, a piece at a time, from piece number `first` on."""
     every = trainer.fleet.hyperparameters
     models = polars.DataFrame(
         {
@@ -64,15 +69,15 @@ def measure_table(recipe: Recipe, trainer: Trainer) -> polars.DataFrame:
         },
         schema_overrides={"diverged": polars.Int64},
     )
-    pieces = []
-    for weights in all_weights(trainer):
+    parts = recipe.test_parts()
+    for place, weights in enumerate(all_weights(trainer)):
         powers = models.with_columns(
             polars.lit(weights.kind).alias("weights"),
             _column("ema_power", weights.ema_powers, len(every)),
             _column("bias_power", weights.bias_powers, len(every)),
         )
-        for found in recipe.measure(trainer.fleet, weights.values):
-            pieces.append(
+        for part in parts[max(0, first - place * len(parts)) :]:
+            yield polars.concat(
                 powers.with_columns(
                     polars.lit(found.length).alias("length"),
                     polars.lit(found.measure).alias("measure"),
@@ -80,8 +85,8 @@ def measure_table(recipe: Recipe, trainer: Trainer) -> polars.DataFrame:
                     polars.lit(found.inputs).alias("inputs"),
                     polars.lit(found.exact).alias("exact"),
                 )
+                for found in recipe.measure_part(part, trainer.fleet, weights.values)
             )
-    return polars.concat(pieces)
 
 
 def require_table(table: polars.DataFrame) -> None:

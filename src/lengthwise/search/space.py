@@ -81,6 +81,8 @@ class Space:
         require_objective(objective)
         expected = "a Recipe, such as recipe_for('set-complement')"
         require(isinstance(recipe, Recipe), "recipe", recipe, expected)
+        expected = "none, as trials are measured at their end"
+        require(not recipe.test_steps, "test_steps", recipe.test_steps, expected)
         self.recipe = recipe
         self.hyperparameters = _kept(hyperparameters)
         self.twins = tuple(twins)
