@@ -154,3 +154,16 @@ def test_theory_does_not_take_combined_maps_for_one() -> None:
     torch.manual_seed(0)
     for name in ("differential", "differential-v2"):
         assert not read_tables(MinimalTransformer(7, 2, remedies=(name,))).linear
+
+
+def test_without_its_norm_a_head_keeps_its_size_and_has_fewer_weights() -> None:
+    plain, bare = model("differential"), model("differential:norm=none")
+    names = {name for name, _ in plain.named_parameters()}
+    left = names - {name for name, _ in bare.named_parameters()}
+    assert {name.split("remedies.0.")[1] for name in left} == {"norm.weight"}
+    one = bare.blocks[0].attention.remedies[0]
+    heads = torch.randn(3, LENGTH, HEADS, WIDTH // HEADS, dtype=torch.float64)
+    torch.testing.assert_close(one.mixed(heads), heads * 0.8)
+    torch.testing.assert_close(one.mixed(5 * heads), 5 * one.mixed(heads))
+    normed = plain.blocks[0].attention.remedies[0]
+    torch.testing.assert_close(normed.mixed(5 * heads), normed.mixed(heads), rtol=1e-4, atol=1e-4)

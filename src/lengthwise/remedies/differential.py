@@ -1,6 +1,7 @@
 """Differential attention, in its first version (arXiv 2410.05258) and its second."""
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +23,8 @@ class Differential(Remedy):
     authors' code (microsoft/unilm). Weights may be negative and sum to 1 - lambda: common noise is
     taken out at any length, but the best lambda grows with the number of keys, so one that was
     learned at short inputs takes out too little at long ones; and where the mix has shrunk so far
-    that its mean square is near eps, the norm no longer restores it. This is the first version, not
+    that its mean square is near eps, the norm no longer restores it. `norm=none` leaves the norm
+    out and keeps the scale: the paper's ablation. This is the first version, not
     `differential-v2`, nor with keys for groups of queries, where the authors' plain code gives
     both maps of a head the same key.
     """
@@ -31,13 +33,13 @@ class Differential(Remedy):
     by_multiset = True
     stochastic = False
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, *, norm: Literal["rms", "none"] = "rms") -> None:
         """Draw the vectors of lambda."""
         super().__init__(shape)
         value = shape.value_width // shape.heads
         self.start = 0.8 - 0.6 * math.exp(-0.3 * shape.layer)
         self.vectors = nn.Parameter(torch.randn(4, shape.head_width) * 0.1)
-        self.norm = nn.RMSNorm(value, eps=1e-5)
+        self.norm = nn.RMSNorm(value, eps=1e-5) if norm == "rms" else nn.Identity()
 
     @property
     def share(self) -> Tensor:
