@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.claims import Claim, Reproduction, Results, reproduce
+from lengthwise.claims import Claim, Reproduction, Results, reproduce, whole
 from lengthwise.claims.readings import DEFAULT_BEMA, chosen_on_other_seeds
 from lengthwise.papers import CLAIMS
 from lengthwise.papers.whats_missing.othello import readings as read
@@ -63,7 +63,7 @@ def test_pictures_and_tables_show_what_was_measured(small: Reproduction) -> None
 
 def test_runs_are_one_per_seed_and_positions(small: Reproduction) -> None:
     names = sorted(folder.path.name for folder in small.folders)
-    assert names == ["learned-1", "learned-2", "offset-1", "offset-2"]
+    assert names == ["learned", "learned@2", "offset", "offset@2"]
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ Value = Callable[[str, int, str, int], float]
 
 def made_up(value: Value, tmp_path: Path) -> Results:
     """Results whose TVD is `value(variant, seed, kind, gap)`."""
-    runs = plan("laptop")
+    runs = whole(plan("laptop"))
     kinds = [
         ("raw", "raw", None, None),
         *((f"EMA {ema}", "ema", ema, None) for ema in EMA_POWERS),
@@ -220,3 +220,16 @@ def test_the_guess_is_of_one_who_sees_the_empty_squares(tmp_path: Path) -> None:
     # The last move is forced: one square is empty.
     assert guesses[31] == pytest.approx(0, abs=1e-6)
     assert all(0 <= value <= 1 for value in guesses.values())
+
+
+@pytest.mark.parametrize(("within", "outcome"), [(0.05, "holds"), (0.2, "undecided")])
+def test_models_that_have_not_learned_the_game_decide_nothing(
+    within: float, outcome: str, tmp_path: Path
+) -> None:
+    def value(variant: str, seed: int, kind: str, gap: int) -> float:
+        if gap <= 0:
+            return within
+        return noise(variant, seed, gap) * (0.3 if kind.startswith("BEMA") else 0.5)
+
+    claim = CLAIMS["whats-missing/figure-3-learned"]
+    assert claim.judge(made_up(value, tmp_path)).outcome == outcome

@@ -14,8 +14,8 @@ from lengthwise.papers.vanishing_variance.retrieval import ablation
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
 from lengthwise.papers.vanishing_variance.retrieval import tables as accuracy
 from lengthwise.papers.vanishing_variance.retrieval.plan import (
-    ABLATION_SIZES,
     MAIN_SIZES,
+    MAP_SIZES,
     TASKS,
     VARIANTS,
     plan,
@@ -55,7 +55,7 @@ def test_variance_of_features_vanishes_even_at_quick_scale(quick: Reproduction) 
 
 
 def test_pictures_and_tables_show_what_was_measured(quick: Reproduction) -> None:
-    assert len(quick.pictures) == 7
+    assert len(quick.pictures) == 9
     assert all(picture.svg.startswith("<svg") for picture in quick.pictures)
     names = [table.name for table in quick.tables]
     assert names == [
@@ -96,7 +96,7 @@ def table(rows: list[tuple[int, int, str, float]]) -> polars.DataFrame:
 
 def made_up(accuracies: dict[str, dict[int, list[float]]], tmp_path: Path) -> Results:
     """Results with these accuracies by variant and length, one per seed; both tasks alike."""
-    runs = plan(ABLATION_SIZES["paper"], variants=tuple(accuracies))
+    runs = plan(MAP_SIZES["paper"], variants=tuple(accuracies))
     tables = {
         f"{task}-{variant}": table([
             (seed, n, "accuracy", value)
@@ -138,7 +138,15 @@ def judged(name: str, value: Value, tmp_path: Path) -> str:
         ])
         for label in runs
     }  # fmt: skip
-    return claim.judge(Results("paper", runs, tables, tmp_path)).outcome
+    early = {
+        label: {
+            step: own.with_columns(value=polars.col("value") - 0.03 * label.endswith("layernorm"))
+            for step in run.recipe.test_steps
+        }
+        for (label, run), own in zip(runs.items(), tables.values(), strict=True)
+    }
+    results = Results("paper", runs, tables, tmp_path, on_the_way=early)
+    return claim.judge(results).outcome
 
 
 def accuracy_at(length: int) -> float:
@@ -193,6 +201,39 @@ def test_the_map_needs_a_gain_in_every_setting(gain: float, outcome: str, tmp_pa
         return accuracy_at(length) + helped * (label.endswith("layernorm") and length >= 128)
 
     assert judged("where-norm-helps", value, tmp_path) == outcome
+
+
+def test_the_gain_must_rise_with_training(tmp_path: Path) -> None:
+    """On the way LayerNorm gains 3 points less than in the end, whatever that is."""
+    for gain in (-0.05, 0.05):
+        outcome = judged(
+            "longer",
+            lambda label, measure, n, gain=gain: accuracy_at(n) + gain * label.endswith("norm"),  # type: ignore[misc]
+            tmp_path,
+        )
+        assert outcome == "holds"
+    results = made_up({"none": {n: [0.9, 0.9] for n in LENGTHS}}, tmp_path)
+    none = results.tables["argmax-none"]
+    tables = {**results.tables, "argmax-layernorm": none}
+    same = {label: dict.fromkeys((20_000, 50_000), none) for label in tables}
+    claim = CLAIMS["vanishing-variance/longer"]
+    flat = Results("paper", results.plan, tables, tmp_path, on_the_way=same)
+    assert claim.judge(flat).outcome == "fails"
+
+
+def test_the_deciding_runs_share_fleets_of_fresh_seeds() -> None:
+    main, norms = (
+        CLAIMS[f"vanishing-variance/{name}"].experiment
+        for name in ("standardization", "table-ablation")
+    )
+    assert main.folder == norms.folder
+    shared = main.plan("laptop")
+    for label, run in norms.plan("laptop").items():
+        assert [one.seed for one in run.hyperparameters] == list(range(1000, 1008))
+        if label in shared:
+            assert run.recipe == shared[label].recipe
+            assert run.hyperparameters == shared[label].hyperparameters
+    assert main.looks("laptop") == (16, 32, 48, 64)
 
 
 @pytest.mark.parametrize(("gain", "outcome"), GAINS)

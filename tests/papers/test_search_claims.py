@@ -234,8 +234,8 @@ def test_every_claim_is_judged_and_drawn(done: Reproduction) -> None:
             assert estimate.low <= estimate.mean <= estimate.high, finding.effect
     text = page(done, "lengthwise reproduce whats-missing/figure-2")
     names = [picture.name for picture in done.pictures]
-    assert len(set(names)) == len(names) == 6, "the one that EMA and BEMA share is drawn once"
-    assert text.count("<figure") == 7, "six pictures and table 1"
+    assert len(set(names)) == len(names) == 7, "the one that EMA and BEMA share is drawn once"
+    assert text.count("<figure") == 8, "seven pictures and table 1"
     assert "120 trials" in text
     assert "60 pairs" in text
     assert [table.name for table in done.tables] == ["table-1", "best-of-families"]

@@ -29,8 +29,11 @@ TABLE_ABLATION = Claim(
     source=f"{ARXIV}, ablation; norms other than LayerNorm and standardization are ours",
     experiment=Experiment(
         "retrieval-ablation",
-        lambda scale: runs.plan(runs.ABLATION_SIZES[scale], variants=tuple(runs.VARIANTS)),
+        lambda scale: runs.plan(
+            runs.MAIN_SIZES[scale]._replace(fleets=1), variants=tuple(runs.VARIANTS)
+        ),
         shown.section("Which norm, and where", list(runs.TASKS)),
+        shared_runs=runs.SHARED_RUNS,
     ),
     evidence=evidence,
     drawings=(shown.accuracy_drawing("table-ablation", tuple(runs.TASKS), tuple(runs.VARIANTS)),),

@@ -26,7 +26,7 @@ def evidence(results: Results) -> list[Finding]:
     gains = [
         Finding(
             f"accuracy gained by the adaptive temperature at {length} items, in the same model",
-            estimate(_gains(results, length)),
+            estimate(_gains(results, length), level=results.level),
             SMALLEST_GAIN,
         )
         for length in read.breaking_lengths(results, TASK)
@@ -102,6 +102,7 @@ TABLE_ADAPTIVE = Claim(
         lambda scale: runs.plan(runs.MAIN_SIZES[scale], (TASK,), (runs.BASELINE,)),
         shown.section("Adaptive temperature", [TASK]),
         shared_runs=runs.SHARED_RUNS,
+        looks=lambda scale: runs.LOOKS[scale],
     ),
     evidence=evidence,
     tables=tables,

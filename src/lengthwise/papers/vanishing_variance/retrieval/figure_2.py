@@ -20,11 +20,12 @@ SMALLEST_FALL = 0.1
 
 def evidence(results: Results, task: str) -> list[Finding]:
     """How fast the features' variance over sets falls: without the norm decides."""
+    falls = read.fall(results, task, BASELINE, "feature_variance_before")
     rate = "rate k at which the variance of a feature over sets falls, as 1/N^k"
     return [
         Finding(
             f"{rate}: {VARIANTS[BASELINE].title}",
-            estimate(read.fall(results, task, BASELINE, "feature_variance_before")),
+            estimate(falls, level=results.level),
             SMALLEST_FALL,
         ),
         *(
@@ -75,9 +76,9 @@ FIGURE_2_ARGMAX, FIGURE_2_DICTIONARY = claim_per_task(
     "as its input grows.",
     evidence,
     draw,
-    f"The first {FEATURES} features of what the answer is made of, on {{task}}, for seed 0: median "
-    "(line), middle half (dark) and middle 90 % (light) over sets, against the number of items. "
-    "Above without a norm, below with LayerNorm.",
+    f"The first {FEATURES} features of what the answer is made of, on {{task}}, for the first "
+    "seed: median (line), middle half (dark) and middle 90 % (light) over sets, against "
+    "the number of items. Above without a norm, below with LayerNorm.",
     "Quantiles of five features against the number of items, {task}",
     place=50,
 )

@@ -55,7 +55,7 @@ def evidence(results: Results, task: str) -> list[Finding]:
         findings.append(
             Finding(
                 f"how far the {words} from {trained} to {longest} items, baseline / LayerNorm",
-                paired_ratio(baseline, norm),
+                paired_ratio(baseline, norm, results.level),
                 SMALLEST_FACTOR,
                 decides,
             )

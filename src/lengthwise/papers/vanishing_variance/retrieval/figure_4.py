@@ -26,7 +26,9 @@ def evidence(results: Results, task: str) -> list[Finding]:
     return [
         Finding(
             f"{words}, LayerNorm / baseline, at {length} items",
-            paired_ratio(*(weight(variant, measure, length) for variant in (NORM, BASELINE))),
+            paired_ratio(
+                weight(NORM, measure, length), weight(BASELINE, measure, length), results.level
+            ),
             SMALLEST_FACTOR,
             decides=measure == "largest_weight",
         )
@@ -64,7 +66,8 @@ FIGURE_4_ARGMAX, FIGURE_4_DICTIONARY = claim_per_task(
     evidence,
     draw,
     f"The 16 largest attention weights (columns, in order) of {EXAMPLES} sets (rows) on {{task}}, "
-    "for seed 0, as the number of items N grows. Above without a norm, below with LayerNorm.",
+    "for the first seed, as the number of items N grows. Above without a norm, below with "
+    "LayerNorm.",
     "Heat maps of the largest attention weights by number of items, {task}",
     place=70,
 )

@@ -84,7 +84,32 @@ def gain(
 ) -> Finding:  # fmt: skip
     """How much accuracy a variant gains on another one."""
     gains = differences(results, task, variant, length, against)
-    return Finding(effect, estimate(gains), SMALLEST_GAIN, decides)
+    return Finding(effect, estimate(gains, level=results.level), SMALLEST_GAIN, decides)
+
+
+def gains_on_the_way(
+    results: Results, task: str, variant: str, length: int
+) -> dict[int, dict[int, float]]:
+    """How much accuracy a variant gains on the baseline, by step of training and by seed.
+
+    Only seeds count at which both learned the task in the end.
+    """
+    seeds = learned(results, task, (variant, BASELINE))
+    ours, theirs = (
+        {
+            **results.on_the_way[label(task, one)],
+            results.recipe.steps: results.tables[label(task, one)],
+        }
+        for one in (variant, BASELINE)
+    )
+    found = {}
+    for step in ours:
+        above, below = (
+            by_seed(alive(table[step], "accuracy").filter(polars.col("length") == length))
+            for table in (ours, theirs)
+        )
+        found[step] = {seed: above[seed] - below[seed] for seed in seeds}
+    return found
 
 
 def fall(results: Results, task: str, variant: str, measure: str) -> list[float]:

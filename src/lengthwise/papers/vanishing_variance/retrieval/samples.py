@@ -34,6 +34,7 @@ SHIFT = {
         lambda scale, task=task: runs.plan(runs.MAIN_SIZES[scale], (task,), COMPARED),  # type: ignore[misc]
         shown.section(f"What attention gives out as sets grow: {runs.TITLES[task]}", [task]),
         shared_runs=runs.SHARED_RUNS,
+        looks=lambda scale: runs.LOOKS[scale],
     )
     for task in runs.TASKS
 }
@@ -76,12 +77,12 @@ def claim_per_task(
 
 @once
 def samples(results: Results, task: str, variant: str) -> dict[int, tuple[Tensor, Tensor]]:
-    """What the model of seed 0 makes of sets of every length.
+    """What the model of the first seed makes of sets of every length.
 
     Features that the answer is made of, `(SAMPLES, FEATURES)`, and the largest weights of some
     examples, `(EXAMPLES, 16)`.
     """
-    run = RunFolder.open(results.folder / runs.label(task, variant))
+    run = RunFolder.open(results.folders(runs.label(task, variant))[0])
     recipe, model = run.recipe, load_trainer(run).fleet.model(0)
     assert isinstance(model, SetReader)
     assert isinstance(recipe.task, SetTask)

@@ -29,6 +29,7 @@ STANDARDIZATION_HELPS_LESS = Claim(
         lambda scale: runs.plan(runs.MAIN_SIZES[scale]),
         shown.section("LayerNorm and standardization", list(runs.TASKS)),
         shared_runs=runs.SHARED_RUNS,
+        looks=lambda scale: runs.LOOKS[scale],
     ),
     evidence=evidence,
     drawings=(shown.accuracy_drawing("standardization", tuple(runs.TASKS), runs.MAIN),),

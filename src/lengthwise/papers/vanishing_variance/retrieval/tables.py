@@ -33,9 +33,13 @@ def _claim(task: str, place: int) -> Claim:
             lambda scale: runs.plan(runs.MAIN_SIZES[scale], (task,)),
             shown.section(runs.TITLES[task].capitalize(), [task]),
             shared_runs=runs.SHARED_RUNS,
+            looks=lambda scale: runs.LOOKS[scale],
         ),
         evidence=lambda results: evidence(results, task),
-        drawings=(shown.accuracy_drawing(f"table-{task}", (task,), runs.MAIN),),
+        drawings=(
+            shown.accuracy_drawing(f"table-{task}", (task,), runs.MAIN),
+            shown.steps_drawing(f"steps-{task}", task),
+        ),
         tables=lambda results: shown.accuracy_tables(results, task, runs.MAIN, task),
         place=place,
     )

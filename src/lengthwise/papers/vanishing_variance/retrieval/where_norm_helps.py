@@ -48,7 +48,7 @@ CELLS = {
 
 def planned(scale: Scale) -> dict[str, PlannedRun]:
     """Baseline and LayerNorm in every cell, paired by seed; sets no larger than symbols allow."""
-    size = runs.ABLATION_SIZES[scale]
+    size = runs.MAP_SIZES[scale]
     size = size._replace(longest=min(size.longest, SYMBOLS))
     found = {}
     for cell, (task, setting) in CELLS.items():

@@ -49,7 +49,7 @@ class Scaled(NamedTuple):
 
     board: int
     train_moves: int
-    size: Literal["original", "tiny"]
+    size: Literal["original", "small", "tiny"]
     seeds: int
     steps: int
     batch: int
@@ -69,21 +69,22 @@ FIRST_SEED = 1
 
 
 def plan(scale: Scale) -> dict[str, PlannedRun]:
-    """One run per seed and kind of positions, with all variants that differ in less than that."""
-    size = SCALES[scale]
-    return {
-        f"{positions}-{seed}": _planned(size, seed, positions)
-        for seed in range(FIRST_SEED, FIRST_SEED + size.seeds)
-        for positions in get_args(Positions)
-    }
+    """A run per kind of positions, a fleet per seed, with the variants that differ in the rest."""
+    return planned(SCALES[scale], FIRST_SEED)
+
+
+def planned(size: Scaled, first_seed: int) -> dict[str, PlannedRun]:
+    """The same at a size of one's own."""
+    return {positions: _planned(size, first_seed, positions) for positions in get_args(Positions)}
 
 
 def variants_of(run: PlannedRun) -> list[str]:
     """The variant of each model of a run."""
-    return [n for n, one in VARIANTS.items() if (one.positions,) == run.recipe.model.remedies]
+    own = [n for n, one in VARIANTS.items() if (one.positions,) == run.recipe.model.remedies]
+    return own * (len(run.hyperparameters) // len(own))
 
 
-def _planned(size: Scaled, seed: int, positions: Positions) -> PlannedRun:
+def _planned(size: Scaled, first_seed: int, positions: Positions) -> PlannedRun:
     recipe = recipe_for(
         Othello(size.board),
         GPTModel(**SIZES[size.size]._asdict(), remedies=(positions,)),
@@ -96,7 +97,7 @@ def _planned(size: Scaled, seed: int, positions: Positions) -> PlannedRun:
     models = tuple(
         replace(
             default_hyperparameters(Othello),
-            seed=seed,
+            seed=first_seed,
             learning_rate=size.learning_rate,
             final_lr_fraction=variant.final_lr_fraction,
             embed_dropout=variant.dropout,
@@ -108,4 +109,4 @@ def _planned(size: Scaled, seed: int, positions: Positions) -> PlannedRun:
         for variant in VARIANTS.values()
         if variant.positions == positions
     )
-    return PlannedRun(recipe, models)
+    return PlannedRun(recipe, models, fleets=size.seeds)

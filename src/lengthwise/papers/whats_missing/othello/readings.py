@@ -75,8 +75,8 @@ def ratios(above: polars.DataFrame, below: polars.DataFrame) -> Estimate:
     pairs = above.join(below, on=["variant", "seed"], suffix="_below")
     logs = (by_seed(pairs.select("seed", polars.col(c).log().alias("value")))
             for c in ("value", "value_below"))  # fmt: skip
-    means = ({seed: math.exp(log) for seed, log in one.items()} for one in logs)
-    return paired_ratio(*means)
+    upper, lower = ({seed: math.exp(log) for seed, log in one.items()} for one in logs)
+    return paired_ratio(upper, lower)
 
 
 @once

@@ -91,17 +91,20 @@ def anatomies(results: Results, kind: str) -> dict[int, Anatomy]:
     """The anatomy of every model of one kind that did not diverge, by seed."""
     run, ema_power, bias_power, _, _ = KINDS[kind]
     alive = set(readings.curves(results, run, "tvd")["seed"])
-    folder = RunFolder.open(results.folder / run)
-    trainer = load_trainer(folder)
     found = {}
-    for index, one in enumerate(folder.hyperparameters):
-        if one.seed not in alive:
-            continue
-        model = trained_model(trainer, index, ema_power, bias_power)
-        tables = read_tables(model)
-        found[one.seed] = Anatomy(
-            tables.attention_distance, fit_structure(tables).distance, dict(certify(model).margins)
-        )
+    for path in results.folders(run):
+        folder = RunFolder.open(path)
+        trainer = load_trainer(folder)
+        for index, one in enumerate(folder.hyperparameters):
+            if one.seed not in alive:
+                continue
+            model = trained_model(trainer, index, ema_power, bias_power)
+            tables = read_tables(model)
+            found[one.seed] = Anatomy(
+                tables.attention_distance,
+                fit_structure(tables).distance,
+                dict(certify(model).margins),
+            )
     return found
 
 

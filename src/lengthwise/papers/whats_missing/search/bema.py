@@ -5,7 +5,13 @@ from lengthwise.claims.readings import DEFAULT_BEMA, SMALLEST_FACTOR
 from lengthwise.claims.statistics import TOP
 from lengthwise.papers.whats_missing import V1
 from lengthwise.papers.whats_missing.search import readings
-from lengthwise.papers.whats_missing.search.averaging import CHOSEN, PARTS, all_powers, gain_within
+from lengthwise.papers.whats_missing.search.averaging import (
+    CHOSEN,
+    PARTS,
+    all_powers,
+    by_schedule,
+    gain_within,
+)
 from lengthwise.papers.whats_missing.search.section import SEARCH
 
 
@@ -63,6 +69,6 @@ SEARCH_BEMA = Claim(
     source=f"{V1}, EMA stabilization",
     experiment=SEARCH,
     evidence=evidence,
-    drawings=(all_powers,),
+    drawings=(all_powers, by_schedule),
     place=130,
 )

@@ -7,7 +7,7 @@ import polars
 from lengthwise.claims import Experiment, Results, Section
 from lengthwise.claims.readings import SMALLEST_FACTOR
 from lengthwise.claims.statistics import TOP
-from lengthwise.papers.whats_missing.search.plan import plan
+from lengthwise.papers.whats_missing.search.plan import fresh_plan, plan
 
 
 def section(results: Results) -> Section:
@@ -45,3 +45,6 @@ def section(results: Results) -> Section:
 
 
 SEARCH = Experiment("set-complement-search", lambda scale: {}, section, search=plan)
+FRESH_SEARCH = Experiment(
+    "set-complement-search-fresh", lambda scale: {}, section, search=fresh_plan
+)

@@ -1,0 +1,1 @@
+"""Experiment: formal languages, regular and counting, with and without positions."""

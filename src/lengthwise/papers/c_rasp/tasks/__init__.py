@@ -1,0 +1,1 @@
+"""Experiment: tasks of copying, counting, sorting and adding, with and without positions."""

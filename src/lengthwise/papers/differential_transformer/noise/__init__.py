@@ -1,0 +1,1 @@
+"""What lambda should be, by computation alone: noise that two maps have in common."""

@@ -1,0 +1,1 @@
+"""Differential attention against softmax in set readers of the same size."""

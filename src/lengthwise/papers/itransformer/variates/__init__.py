@@ -1,0 +1,1 @@
+"""Trained on a fifth of the variates, tested on all of them."""

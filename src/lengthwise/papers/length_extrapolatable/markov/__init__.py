@@ -1,0 +1,1 @@
+"""Positions beyond the training length, with all keys and blockwise, on a Markov source."""

@@ -1,0 +1,1 @@
+"""The mode of a string, over a grid of widths and learning rates."""

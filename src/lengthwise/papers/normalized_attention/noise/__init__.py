@@ -1,0 +1,1 @@
+"""What standardized scores do with noise: nothing is trained."""

@@ -1,0 +1,3 @@
+"""Position Coupling (arXiv 2405.20671)."""
+
+ARXIV = "arXiv 2405.20671"

@@ -1,0 +1,1 @@
+"""Coupled positions against random start and none, on addition."""

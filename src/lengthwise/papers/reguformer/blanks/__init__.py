@@ -1,0 +1,1 @@
+"""Intervals of wells with parts blanked, and of other lengths."""

@@ -1,0 +1,1 @@
+"""Position ids that the model predicts, against those that the task gives."""

@@ -1,0 +1,1 @@
+"""Experiment: formal languages with several legal next tokens."""
