@@ -63,6 +63,12 @@ def find(driver, selector):
     return driver.find_elements(By.CSS_SELECTOR, selector)
 
 
+def waited(driver, selector):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(driver, 10).until(lambda driver: find(driver, selector))
+
+
 def texts(driver, selector):
     script = "return [...document.querySelectorAll(arguments[0])].map((one) => one.textContent)"
     return driver.execute_script(script, selector)
@@ -345,7 +351,8 @@ def test_a_remedy_opens_its_section(driver, opened):
     driver.execute_script("arguments[0].open = true", section)
     assert "m_h = 2^(-8 h / H)" in section.text
     assert "Helps:" in section.text
-    find(driver, "#remedy-rotary-fire button.cell")[0].click()
+    cells = waited(driver, "#remedy-rotary-fire button.cell")  # drawn when it has opened
+    cells[0].click()
     assert texts(driver, "#panel-title") == ["rotary+fire on unique-copy"]
 
 

@@ -262,7 +262,7 @@ sections.forEach((section, place) => section.addEventListener("toggle", () => se
   .querySelector(".cells").replaceChildren(...data.tasks.map(({ name }) => {
     const cell = cellOf(data.remedies[place].name, name);
     return cellButton(cell, `${name} ${number(cell.reach?.mean)}`);
-  }))));
+  })), { once: true }));
 
 document.addEventListener("click", ({ target }) => {
   const cell = target.closest("button.cell, button[data-go]");
