@@ -1,0 +1,1 @@
+"""What averages are worth where the learning rate falls by itself."""
