@@ -1,0 +1,70 @@
+"""What the report says about converted models."""
+
+from lengthwise.claims import Experiment, Results, Section, Table, drawing
+from lengthwise.claims import arms as read
+from lengthwise.papers.pretrained_into_rnns import ARXIV
+from lengthwise.papers.pretrained_into_rnns.source import plan as runs
+from lengthwise.report.lengths import curves_of, draw_by_length
+from lengthwise.report.style import Figure, new_panels
+
+LINES = {label: arm.line for label, arm in runs.ARMS.items()}
+
+
+def section(results: Results) -> Section:
+    """The experiment's part of a report."""
+    size, recipe = runs.SIZES[results.scale], results.recipe
+    rate = next(iter(results.plan.values())).hyperparameters[0].learning_rate
+    return Section(
+        title="Softmax models made recurrent",
+        introduction=(
+            "A small GPT with softmax attention learns a source whose next token depends on the "
+            f"last one and on the one {size.reach} back. Then its similarities are replaced by "
+            "products of learned features, which a recurrent form could compute in constant "
+            "memory, and all of it is trained on. Others are trained so from scratch. Training "
+            f"has {size.trained} tokens, tests up to {size.lengths[-1]}."
+        ),
+        pictures=[_figure.picture(results)],
+        notes=[
+            f"A miniature: {ARXIV} converts language models of 16 layers on WikiText-103 and "
+            "reports a perplexity of 19.6 for converted ones; that ones from scratch have 20.8 we "
+            "have from memory. `--scale paper` trains models of that size, on this source.",
+            f"Ours at scale '{results.scale}': {size.layers} layers, {size.heads} heads, width "
+            f"{size.width}, rotary positions, {size.features} features; {size.before} steps of "
+            f"{size.batch} sequences with softmax, {size.after} of finetuning, Adam at {rate:g} "
+            f"falling to a tenth in either, {size.seeds} paired seeds, {recipe.test_inputs} test "
+            "sequences, the same for all.",
+            f"From scratch, as finetuned: {size.after} steps; as both: {size.before + size.after}.",
+            "Measured is the KL divergence from the source, in nats per token: 0 is the best there "
+            "is, and its exponential is the factor by which perplexity is too high. A seed counts "
+            f"only if its softmax model is within {runs.MOST_IN_RANGE:g} nats at {size.trained} "
+            f"tokens; beyond is the mean over the measured lengths up to {2 * size.trained}.",
+        ],
+        tables=[_table(results)],
+    )
+
+
+def _table(results: Results) -> Table:
+    return read.means_table(
+        results, LINES, runs.MEASURE, "kl",
+        "Nats per token above the source: mean and standard deviation over seeds.",
+        "tokens", percent=False,
+    )  # fmt: skip
+
+
+@drawing(
+    "converted",
+    "Distance from the source against the number of tokens, mean over seeds with 95 % bands.",
+    "Nats per token above the source by number of tokens for converted models and from scratch",
+)
+def _figure(results: Results) -> Figure:
+    figure, axes = new_panels(9.4, 4.4)
+    curves = curves_of(results, LINES, runs.MEASURE)
+    recipe = results.recipe
+    draw_by_length(axes, curves, recipe.max_train_length, recipe.test_lengths, "")
+    axes.set(xlabel="tokens", ylabel="nats per token above the source")
+    axes.set_ylim(bottom=-0.08)  # lines at 0 are seen
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
+    return figure
+
+
+SOURCE = Experiment("pretrained-into-rnns-source", runs.plan, section)
