@@ -58,19 +58,21 @@ class Size(NamedTuple):
     warmup: int
     trained: int
     lengths: tuple[int, ...]
+    beyond: tuple[int, int]
+    """First and last of the lengths over which what happens beyond training is averaged."""
     hints: int
     ids: int
     test_inputs: int
 
 
 SIZES: dict[Scale, Size] = {
-    "quick": Size(2, 20, 8, 1, 2, 16, 3e-3, 5, 2, (1, 2, 3, 4), 6, 64, 8),
+    "quick": Size(2, 20, 8, 1, 2, 16, 3e-3, 5, 2, (1, 2, 3, 4), (3, 3), 6, 64, 8),
     "laptop": Size(
-        6, 3_000, 32, 2, 4, 64, 3e-3, 100, 5, (1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 13, 96, 128
+        5, 2_500, 64, 2, 4, 64, 3e-3, 100, 3, (1, 2, 3, 4, 5, 6), (4, 4), 10, 64, 256
     ),
     "paper": Size(
-        10, 50_000, 1_000, 6, 8, 512, 3e-4, 500, 40, (1, 10, 20, 30, *range(40, 101, 5)), 102,
-        2048, 1_000,
+        10, 50_000, 1_000, 6, 8, 512, 3e-4, 500, 40, (1, 10, 20, 30, *range(40, 101, 5)),
+        (45, 100), 102, 2048, 1_000,
     ),
 }  # fmt: skip
 """Those of "paper" are the paper's, but for the batch: it packs sums into 128 x 2048 tokens, about

@@ -18,15 +18,14 @@ def in_range(results: Results, label: str) -> dict[int, float]:
 
 
 def beyond(results: Results, label: str) -> dict[int, float]:
-    """Mean share of right sums beyond the training length, up to twice that, by seed."""
-    trained = results.recipe.max_train_length
-    return read.between(results, label, runs.MEASURE, trained + 1, 2 * trained)
+    """Mean share of right sums at the lengths beyond training that decide, by seed."""
+    return read.between(results, label, runs.MEASURE, *runs.SIZES[results.scale].beyond)
 
 
 def words(results: Results) -> str:
     """Where that is."""
-    trained = results.recipe.max_train_length
-    return f"at {trained + 1} to {2 * trained} digits"
+    first, last = runs.SIZES[results.scale].beyond
+    return f"at {first} digits" if first == last else f"at {first} to {last} digits"
 
 
 def learned(results: Results, *labels: str) -> list[int]:

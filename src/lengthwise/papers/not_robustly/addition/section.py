@@ -4,6 +4,7 @@ from lengthwise.claims import Experiment, Results, Section, Table, drawing
 from lengthwise.claims import arms as read
 from lengthwise.papers.not_robustly import ARXIV
 from lengthwise.papers.not_robustly.addition import plan as runs
+from lengthwise.papers.not_robustly.addition import readings as own
 from lengthwise.report.lengths import curves_of, draw_by_length
 from lengthwise.report.style import Figure, new_panels
 
@@ -32,10 +33,9 @@ def section(results: Results) -> Section:
             f"{recipe.test_inputs} test sums per length that training cannot have shown.",
             "Dropout of 0.2 acts on the attention weights and on what attention and MLP add; where "
             "the paper has it is not known to us.",
-            "Beyond is the mean over the measured lengths from one digit more than in training to "
-            f"twice as many. A model has learned in range with at least {runs.LEAST} right sums at "
-            f"{size.trained} digits; it is perfect in range with at least {runs.PERFECT} at every "
-            "training length.",
+            f"What happens beyond training is read {own.words(results)}. A model has learned in "
+            f"range with at least {runs.LEAST} right sums at {size.trained} digits; it is perfect "
+            f"in range with at least {runs.PERFECT} at every training length.",
         ],
         tables=[_table(results), _by_seed(results)],
     )
@@ -54,8 +54,8 @@ def _by_seed(results: Results) -> Table:
     rows = read.readings(results, runs.RECIPE, runs.MEASURE)
     lengths = sorted(set(rows["length"]))
     cells = [
-        [str(own["seed"][0]), *(f"{100 * value:.1f}" for value in own.sort("length")["value"])]
-        for own in rows.partition_by("seed", maintain_order=True)
+        [str(part["seed"][0]), *(f"{100 * value:.1f}" for value in part.sort("length")["value"])]
+        for part in rows.partition_by("seed", maintain_order=True)
     ]
     return Table(
         "seeds",
@@ -80,8 +80,8 @@ def _figure(results: Results) -> Figure:
     draw_by_length(left, curves, recipe.max_train_length, lengths, "sums right")
     draw_by_length(right, {}, recipe.max_train_length, lengths, "")
     rows = read.readings(results, runs.RECIPE, runs.MEASURE)
-    for (_,), own in rows.group_by("seed", maintain_order=True):
-        values = own.sort("length")
+    for part in rows.partition_by("seed", maintain_order=True):
+        values = part.sort("length")
         right.plot(values["length"], values["value"], color=LINES[runs.RECIPE].colour, alpha=0.7)
     for axes in (left, right):
         axes.set(xlabel="digits", ylim=(-0.02, 1.04))
