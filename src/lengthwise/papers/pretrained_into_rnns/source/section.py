@@ -13,7 +13,10 @@ LINES = {label: arm.line for label, arm in runs.ARMS.items()}
 def section(results: Results) -> Section:
     """The experiment's part of a report."""
     size, recipe = runs.SIZES[results.scale], results.recipe
-    rate = next(iter(results.plan.values())).hyperparameters[0].learning_rate
+    rate, scratch = (
+        results.plan[label].hyperparameters[0].learning_rate
+        for label in (runs.CONVERTED, runs.SCRATCH)
+    )
     return Section(
         title="Softmax models made recurrent",
         introduction=(
@@ -30,9 +33,9 @@ def section(results: Results) -> Section:
             "have from memory. `--scale paper` trains models of that size, on this source.",
             f"Ours at scale '{results.scale}': {size.layers} layers, {size.heads} heads, width "
             f"{size.width}, rotary positions, {size.features} features; {size.before} steps of "
-            f"{size.batch} sequences with softmax, {size.after} of finetuning, Adam at {rate:g} "
-            f"falling to a tenth in either, {size.seeds} paired seeds, {recipe.test_inputs} test "
-            "sequences, the same for all.",
+            f"{size.batch} sequences with softmax, {size.after} of finetuning, Adam at {rate:g}, "
+            f"from scratch at {scratch:g}, falling to a tenth in each training; {size.seeds} "
+            f"paired seeds, {recipe.test_inputs} test sequences, the same for all.",
             f"From scratch, as finetuned: {size.after} steps; as both: {size.before + size.after}.",
             "Measured is the KL divergence from the source, in nats per token: 0 is the best there "
             "is, and its exponential is the factor by which perplexity is too high. A seed counts "
