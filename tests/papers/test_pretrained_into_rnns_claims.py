@@ -38,9 +38,7 @@ def test_converted_models_are_nearer_to_their_softmax_model_than_ones_from_scrat
 ) -> None:
     place = out / "pretrained-into-rnns-source" / "quick"
     weights = {
-        label: dict(
-            load_trainer(RunFolder.open(place / label)).fleet.model(0).named_parameters()
-        )
+        label: dict(load_trainer(RunFolder.open(place / label)).fleet.model(0).named_parameters())
         for label in (runs.SOFTMAX, runs.CONVERTED, runs.SCRATCH)
     }
     start = weights[runs.SOFTMAX]
@@ -48,7 +46,7 @@ def test_converted_models_are_nearer_to_their_softmax_model_than_ones_from_scrat
     def distance(label: str) -> float:
         own = weights[label]
         assert start.keys() < own.keys(), "features are new"
-        return float(sum(torch.dist(start[name], own[name]) for name in start))
+        return sum(float(torch.dist(start[name], own[name]).detach()) for name in start)
 
     assert distance(runs.CONVERTED) < distance(runs.SCRATCH)
 

@@ -38,7 +38,9 @@ ARMS = {
         Line("converted, norm for division", COLOURS["green"], "-", "^"), "t2r-norm",
         before=False, start="softmax",
     ),
-    "scratch": Arm(Line("from scratch, as finetuned", COLOURS["orange"], "--"), "t2r", before=False),
+    "scratch": Arm(
+        Line("from scratch, as finetuned", COLOURS["orange"], "--"), "t2r", before=False
+    ),
     "scratch-long": Arm(Line("from scratch, as both", COLOURS["orange"]), "t2r"),
 }  # fmt: skip
 
@@ -94,7 +96,7 @@ def steps(scale: Scale, arm: Arm) -> int:
 
 
 def plan(scale: Scale) -> dict[str, PlannedRun]:
-    """Every arm, paired by seed; converted ones start from the softmax run's model of their seed."""
+    """Every arm, paired by seed; converted ones start from the softmax model of their seed."""
     size = SIZES[scale]
     task = Markov(reach=size.reach, longest=size.lengths[-1])
     plain = replace(

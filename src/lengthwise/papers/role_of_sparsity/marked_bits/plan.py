@@ -68,9 +68,7 @@ def plan(scale: Scale) -> dict[str, PlannedRun]:
         task = SparseParity(marked=marked, longest=size.lengths[-1])
         recipe = recipe_for(
             task,
-            GPTModel(
-                layers=size.layers, heads=size.heads, width=size.width, remedies=("offset",)
-            ),
+            GPTModel(layers=size.layers, heads=size.heads, width=size.width, remedies=("offset",)),
             min_train_length=size.trained[0],
             max_train_length=size.trained[1],
             steps=size.steps,
