@@ -16,17 +16,22 @@ def section(results: Results) -> Section:
         title="Answers that depend on more tokens",
         introduction=(
             "Of many bits k have a mark before them, and a small GPT names the parity of these. "
-            f"Trained on {size.trained[0]} to {size.trained[1]} bits, tested on up to "
-            f"{size.lengths[-1]}. The answer depends on as many tokens at every length."
+            f"Trained on up to {size.trained} bits, tested on up to {size.lengths[-1]}. The answer "
+            "depends on as many tokens at every length."
         ),
         pictures=[_figure.picture(results)],
         notes=[
             f"A miniature: {ARXIV} tests sparse dependence on synthetic tasks; its sizes are not "
-            "known to us, and the form with marks, the learned positions from a random start and "
-            "all sizes are ours. `--scale paper` runs larger ones (a GPU).",
+            "known to us, and the form with marks, the positions and all sizes are ours. `--scale "
+            "paper` runs larger ones (a GPU).",
+            "Half of the heads have linear biases and the others no positions (NAPE): a mark is "
+            "found by the token behind it, at any length, and marked bits wherever they stand.",
+            "Inputs of training begin with as many bits as are marked: where all count, parity is "
+            "learned before marks are.",
             f"At scale '{results.scale}': {size.layers} layers, {size.heads} heads, width "
             f"{size.width}, {size.steps} steps of {size.batch} inputs, Adam at {rate:g} for all k, "
-            f"{size.seeds} paired seeds, {recipe.test_inputs} test inputs per length.",
+            f"{size.seeds} paired seeds, up to {recipe.test_inputs} test inputs per "
+            f"length, fewer of long ones ({size.test_items} tokens).",
             f"Reach is the longest length up to which at least {runs.LEAST} of the parities are "
             "right, all shorter ones included. Its fall is the slope of log reach on log k at one "
             "seed, and a seed counts where every k was learned at the longest training length.",
