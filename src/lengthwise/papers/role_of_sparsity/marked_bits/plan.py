@@ -31,7 +31,7 @@ SMALLEST_SLOPE = 0.1
 """Reach that falls by less than k to this power would not matter: 10 % from k = 1 to 3."""
 
 RATE = 1e-3
-"""Of all k: on a pilot seed the best of 1e-3, 3e-3 and 1e-2 at k = 1, and of the first two beyond."""
+"""Of all k: on a pilot seed the best of 1e-3, 3e-3 and 1e-2 at k = 1, and of two at k = 2 and 3."""
 
 
 class Size(NamedTuple):
