@@ -31,6 +31,11 @@ def section(results: Results) -> Section:
             f"{size.width}, {size.steps} steps of {size.batch} sums, Adam at {size.rate:g} for all "
             f"arms, {size.hints} hints, ids out of {size.ids}, {size.seeds} paired seeds, "
             f"{recipe.test_inputs} test sums per length that training cannot have shown.",
+            "Chosen after pilots of the recipe on seed 100. With 5 digits in training, 128 ids and "
+            "3,000 steps it learned two digits at most, at 1e-3 and at 3e-3; with 3 digits and 64 "
+            "ids 3e-3 was better than 6e-3, and after 2,500 steps had 98 % of the sums of 3 digits "
+            "right, 30 % of those of 4 and none of 5: so one digit more decides at this scale. The "
+            "other arms had no pilot and have the recipe's rate.",
             "Dropout of 0.2 acts on the attention weights and on what attention and MLP add; where "
             "the paper has it is not known to us.",
             f"What happens beyond training is read {own.words(results)}. A model has learned in "
