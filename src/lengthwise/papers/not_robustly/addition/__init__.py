@@ -1,0 +1,1 @@
+"""Addition with FIRE, randomized positions, reversed digits and index hints."""

@@ -1,0 +1,1 @@
+"""Converted models and such from scratch on a source with a memory."""

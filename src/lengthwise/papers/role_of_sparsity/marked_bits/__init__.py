@@ -1,0 +1,1 @@
+"""Sparse parity: how far it carries by the number of bits that an answer depends on."""
