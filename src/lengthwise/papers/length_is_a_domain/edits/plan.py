@@ -1,0 +1,111 @@
+"""The runs: string edits in a band of lengths, joined ones, and longer ones; how to judge them."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from lengthwise.claims import PlannedRun, Scale
+from lengthwise.claims.arms import Line
+from lengthwise.models import EncoderDecoderModel
+from lengthwise.report.style import COLOURS
+from lengthwise.runs import default_hyperparameters, recipe_for
+from lengthwise.tasks import StringEdits
+
+LINES = {
+    "band": Line("trained on 11 to 15", COLOURS["blue"]),
+    "joined": Line("two of 11 to 15, joined", COLOURS["orange"], "-", "^"),
+    "long": Line("trained on 22 to 30", COLOURS["grey"], "--", "s"),
+}
+BAND, JOINED, LONG = LINES
+
+SHORTER, TRAINED, LONGER, FAR = (1, 10), (11, 15), (16, 25), (22, 30)
+"""Letters. Models are trained on the second, and tested on all; two examples of the second joined
+have as many letters as examples of the last."""
+
+TRAINED_ON = {BAND: TRAINED, JOINED: FAR, LONG: FAR}
+
+MEASURE, GIVEN = "exact_match", "exact_match_length_given"
+"""All letters and the end of the answer are right; all letters are, with its length given."""
+
+LEAST = 0.9
+"""A model counts only if so many answers are right on average over the lengths it is trained on."""
+
+SMALLEST = 0.1
+"""A share of right answers that differs by less would not matter."""
+
+SMALLEST_RATIO = 0.05
+"""Answers that are longer or shorter by a smaller part than that would not matter."""
+
+RECOVERED = 0.5
+"""Joined examples recover long ones if they give at least so much of what real ones give. All of
+these rules are ours."""
+
+LETTERS = 40
+"""The longest string for which there are positions, so that answers may come out too long."""
+
+
+class Size(NamedTuple):
+    """How much is trained and measured."""
+
+    seeds: int
+    steps: int
+    long_steps: int
+    batch: int
+    layers: int
+    encoder_layers: int
+    heads: int
+    width: int
+    operations: tuple[str, ...]
+    test_inputs: int
+    lengths: tuple[int, ...]
+
+
+ALL = ("id", "push", "pop", "shift", "unshift", "reverse")
+LENGTHS = (2, 4, 6, 8, 10, 11, 13, 15, 16, 18, 20, 22, 25, 28, 30)
+
+SIZES: dict[Scale, Size] = {
+    "quick": Size(2, 30, 30, 8, 1, 1, 2, 16, ("id", "pop"), 8, (4, 10, 11, 15, 16, 22, 30)),
+    "laptop": Size(3, 1_800, 3_000, 32, 2, 1, 4, 64, ALL, 128, LENGTHS),
+    "paper": Size(5, 50_000, 50_000, 128, 6, 6, 8, 512, ALL, 1000, LENGTHS),
+}
+"""Layers, heads and width of "paper" are those of the paper's translation models."""
+
+RATES: dict[Scale, float] = {"quick": 1e-3, "laptop": 1e-3, "paper": 5e-4}
+
+
+def task_of(scale: Scale, label: str = BAND) -> StringEdits:
+    """What a run is trained on; without a label, what all are tested on."""
+    pieces = 2 if label == JOINED else 1
+    return StringEdits(operations=SIZES[scale].operations, pieces=pieces, longest=LETTERS)
+
+
+def plan(scale: Scale) -> dict[str, PlannedRun]:
+    """Three kinds of training, paired by seed."""
+    return {label: _planned(scale, label) for label in LINES}
+
+
+def _planned(scale: Scale, label: str) -> PlannedRun:
+    size, task = SIZES[scale], task_of(scale, label)
+    first, last = TRAINED_ON[label]
+    recipe = recipe_for(
+        task,
+        EncoderDecoderModel(
+            layers=size.layers, encoder_layers=size.encoder_layers, heads=size.heads,
+            width=size.width, layout="post", remedies=("sinusoidal",),
+        ),
+        min_train_length=first,
+        max_train_length=last,
+        steps=size.steps if label == BAND else size.long_steps,
+        batch=size.batch,
+        # Joined edits are none of what is tested: what they are good for is decoded later.
+        test_lengths=tuple(n for n in size.lengths if label != JOINED or n >= first),
+        test_inputs=size.test_inputs,
+    )  # fmt: skip
+    plain = replace(
+        default_hyperparameters(task),
+        learning_rate=RATES[scale],
+        final_lr_fraction=0.1,
+        ema_powers=(),
+        bias_powers=(),
+    )
+    models = (replace(plain, seed=seed) for seed in range(size.seeds))
+    return PlannedRun(recipe, tuple(models))

@@ -1,0 +1,102 @@
+"""What the report says about string edits in a band of lengths."""
+
+import polars
+
+from lengthwise.claims import Drawing, Experiment, Results, Section, Table
+from lengthwise.claims import arms as read
+from lengthwise.papers.length_is_a_domain import ARXIV
+from lengthwise.papers.length_is_a_domain.edits import plan as runs
+from lengthwise.papers.length_is_a_domain.edits.readings import INPUTS, of
+from lengthwise.report.lengths import Curve, draw_by_length
+from lengthwise.report.style import Figure, new_panels
+
+KINDS = {runs.MEASURE: "right answers", "length_ratio": "length written / length wanted"}
+
+
+def section(results: Results) -> Section:
+    """The experiment's part of a report."""
+    size, recipe = runs.SIZES[results.scale], results.recipe
+    operations = ", ".join(size.operations)
+    return Section(
+        title="String edits in a band of lengths",
+        introduction=(
+            "A small encoder-decoder with sinusoidal positions reads an operation, a letter and a "
+            f"string of a and b, and writes the edited string ({operations}). It is trained on "
+            f"strings of {runs.TRAINED[0]} to {runs.TRAINED[1]} letters, on two such edits joined, "
+            f"or on strings of {runs.FAR[0]} to {runs.FAR[1]}; all are asked for single edits."
+        ),
+        pictures=[_DRAWING.picture(results)],
+        notes=[
+            f"A miniature: {ARXIV} edits strings of 11 to 15 letters, and joins sentences of "
+            "translation, not edits. `--scale paper` trains models of the size of its translation "
+            "models (6 + 6 layers, width 512); steps are ours, and so is that examples are drawn "
+            "anew, where the paper has 28,000.",
+            f"Ours at scale '{results.scale}': {size.encoder_layers} + {size.layers} layers, "
+            f"{size.heads} heads, width {size.width}, norms after adding (post-LN), "
+            f"{size.steps} steps of {recipe.batch} examples in the band and {size.long_steps} of "
+            "joined and long ones, Adam at "
+            f"{runs.RATES[results.scale]:g}, {size.seeds} paired seeds, {recipe.test_inputs} test "
+            "strings per length, which training cannot have shown.",
+            f"Lengths of what is written come from greedy decoding of {INPUTS} prompts per length; "
+            "right answers under teacher forcing are those of greedy decoding.",
+            f"A model counts only if at least {runs.LEAST} of its answers are right on the lengths "
+            "it is trained on. A bucket is the mean over its measured lengths.",
+            "Chosen on a pilot seed (100) by what was learned inside the band: norms after adding "
+            "(norms before it learned far slower), the rate and the steps.",
+        ],
+        tables=[_table(results, measure) for measure in KINDS],
+    )
+
+
+def _table(results: Results, measure: str) -> Table:
+    percent = measure == runs.MEASURE
+    lengths = runs.SIZES[results.scale].lengths
+    rows = [
+        [
+            str(length),
+            *(
+                read.mean_and_deviation(
+                    of(results, label, measure).filter(polars.col("length") == length)["value"],
+                    percent,
+                )
+                for label in results.plan
+            ),
+        ]
+        for length in lengths
+    ]
+    return Table(
+        "right" if percent else "written",
+        f"{KINDS[measure].capitalize()}{', in %' if percent else ''}, by letters of the string, "
+        "from greedy decoding: mean and standard deviation over seeds.",
+        ["letters", *(runs.LINES[label].title for label in results.plan)],
+        rows,
+    )
+
+
+def _draw(results: Results) -> Figure:
+    """Left the share of right answers, right how long answers are."""
+    figure, panels = new_panels(11, 4.4, 1, 2)
+    lengths = runs.SIZES[results.scale].lengths
+    for axes, (measure, title) in zip(panels, KINDS.items(), strict=True):
+        curves = {
+            runs.LINES[label].title: Curve(of(results, label, measure), *runs.LINES[label][1:])
+            for label in results.plan
+        }
+        draw_by_length(axes, curves, runs.TRAINED, lengths, title)
+        axes.set_xlabel("letters")
+    panels[0].set_ylim(-0.03, 1.05)
+    panels[1].axhline(1.0, color="#6b6b6b", lw=1, ls=":", zorder=2)
+    panels[1].set_ylim(bottom=0)
+    panels[0].legend(loc="upper left")
+    return figure
+
+
+_DRAWING = Drawing(
+    "edits",
+    _draw,
+    "By letters of the string, mean over seeds with 95 % bands. Left: right answers. Right: how "
+    "long answers are as a part of how long they should be; 1 is right.",
+    "Right answers and lengths of answers by letters, for three kinds of training",
+)
+
+EDITS = Experiment("length-is-a-domain-edits", runs.plan, section)
