@@ -22,9 +22,10 @@ Value = Callable[[str, str, int], float]
 def test_every_claim_is_judged_at_quick_scale(tmp_path: Path) -> None:
     done = reproduce(find_claims("length-is-a-domain"), "quick", tmp_path, ["test"])
     assert [verdict.claim.name for verdict in done.verdicts] == [BOTH, WRITTEN, JOINED]
-    assert len(done.folders) == 3
-    assert [picture.name for picture in done.pictures] == ["edits"]
-    assert [table.name for table in done.tables] == ["right", "written"]
+    assert len(done.folders) == 4
+    assert [picture.name for picture in done.pictures] == ["edits", "joined"]
+    names = ["right", "written", "right-joined", "written-joined"]
+    assert [table.name for table in done.tables] == names
 
 
 def by_bucket(shorter: float, inside: float, longer: float) -> Callable[[int], float]:
@@ -105,7 +106,7 @@ def test_joined_examples_must_give_half_of_what_long_ones_give(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    right = {runs.BAND: band, runs.JOINED: joined, runs.LONG: long}
+    right = {runs.SHORT: band, runs.JOINED: joined, runs.LONG: long}
     monkeypatch.setattr(readings, "decoded", written(lambda label, measure, n: right[label]))
     verdict = judged(JOINED, MEASURES, lambda label, measure, n, seed: 0.99, tmp_path)
     assert verdict.outcome == outcome

@@ -66,7 +66,7 @@ class TestAnswers(TaskConformance):
     tasks = (
         StringEdits(operations=("reverse",), longest=5),
         StringEdits(operations=("remove", "pop", "duplicate"), split="held-out"),
-        StringEdits(operations=("push", "remove"), pieces=2, longest=9),
+        StringEdits(operations=("push", "remove"), piece=3, longest=9),
         MultiTokenRecall(symbols=3, key_size=2, value_size=1, queries=1, blanks=0, longest=9),
     )
 

@@ -63,9 +63,13 @@ def test_the_answer_is_no_longer_than_it_must_be() -> None:
     assert StringEdits(operations=("duplicate",)).input_size(10) == 13 + 20
 
 
-@pytest.mark.parametrize(("pieces", "length"), [(2, 2), (2, 23), (3, 10)])
-def test_joined_edits_are_answered_one_behind_the_other(pieces: int, length: int) -> None:
-    for prompt, answer, _ in rows(StringEdits(pieces=pieces), length, 300):
+@pytest.mark.parametrize(
+    ("piece", "length", "pieces"), [(1, 2, 2), (15, 15, 1), (15, 16, 2), (15, 23, 2), (4, 10, 3)]
+)
+def test_joined_edits_are_answered_one_behind_the_other(
+    piece: int, length: int, pieces: int
+) -> None:
+    for prompt, answer, _ in rows(StringEdits(piece=piece), length, 300):
         assert prompt[-1] == "|"
         starts = [place for place, sign in enumerate(prompt) if sign in NAMES]
         strings, expected = [], ""
@@ -78,6 +82,7 @@ def test_joined_edits_are_answered_one_behind_the_other(pieces: int, length: int
         sizes = [len(one) for one in strings]
         assert sum(sizes) == length
         assert max(sizes) - min(sizes) <= 1
+        assert max(sizes) <= piece
 
 
 def test_strings_of_tests_are_new() -> None:
@@ -104,8 +109,7 @@ def test_it_is_trained_in_a_band() -> None:
         ({"operations": ("revers",)}, "operations = 'revers': did you mean 'reverse'"),
         ({"operations": ("pop", "pop")}, "expected each but once"),
         ({"longest": 0}, "longest = 0: expected at least 1"),
-        ({"pieces": 0}, "pieces = 0: expected at least 1"),
-        ({"pieces": 3, "longest": 2}, "longest = 2: expected at least 3, a letter for each"),
+        ({"piece": 0}, "piece = 0: expected at least 1"),
         ({"split": "test"}, "split = 'test'"),
     ],
 )

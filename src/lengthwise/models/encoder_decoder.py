@@ -49,7 +49,7 @@ class EncoderDecoder(nn.Module):
     that are shorter than others are padded, and padding is not read. Layers are those of a GPT,
     with cross attention between self attention and MLP in the decoder; the encoder sees its whole
     prompt, the decoder what is written so far. Tokens have one embedding for both. Without layers
-    the encoder is the identity: cross attention then reads embedded tokens.
+    the encoder is the identity: cross attention then reads embedded tokens, normed.
 
     Remedies act in the encoder and in the decoder, each with weights of its own. In cross attention
     act those that do not ask where a key stands (`by_multiset`), and those that are made for it
@@ -214,8 +214,9 @@ class Stack(nn.Module):
             size, chain, self.remedies, layout=layout, norm=norm, positions=True, causal=causal,
             tracks=tracks, model="an encoder-decoder", **common,
         )  # fmt: skip
-        bare = layout == "post" or not size.layers
-        self.norm = nn.Identity() if bare else norm_of(norm, size.width)
+        # Layers with norms after them give out what is normed; without layers nothing is yet.
+        normed = layout == "post" and size.layers > 0
+        self.norm = nn.Identity() if normed else norm_of(norm, size.width)
 
     def embed(self, inputs: Tokens, tokens: nn.Embedding) -> tuple[Tensor, Tensor]:
         """Embedded tokens with their positions, and their ids."""

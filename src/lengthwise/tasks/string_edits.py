@@ -68,9 +68,10 @@ class StringEdits(AnswerTask):
     operations: tuple[str, ...] = OPERATIONS
     """What may be asked for."""
 
-    pieces: int = 1
-    """How many edits an input joins, prompt behind prompt and answer behind answer: a length counts
-    the letters of all their strings, which are as equal in length as may be (ours)."""
+    piece: int | None = None
+    """The longest string of one edit: inputs of more letters join several, prompt behind prompt and
+    answer behind answer, with strings as equal in length as may be (ours). Without it, all inputs
+    are single edits."""
 
     longest: int = 40
     """The longest string. Ours."""
@@ -85,9 +86,8 @@ class StringEdits(AnswerTask):
             require_name(name, OPERATIONS, "operations")
         once = len(set(self.operations)) == len(self.operations)
         require(once, "operations", self.operations, "each but once")
-        require(self.pieces >= 1, "pieces", self.pieces, "at least 1")
-        expected = f"at least {self.pieces}, a letter for each of the pieces"
-        require(self.longest >= self.pieces, "longest", self.longest, expected)
+        require(self.longest >= 1, "longest", self.longest, "at least 1")
+        require(self.piece is None or self.piece >= 1, "piece", self.piece, "at least 1")
         require_name(self.split, SPLITS, "split")
 
     @property
@@ -108,7 +108,7 @@ class StringEdits(AnswerTask):
     @property
     def lengths(self) -> range:
         """Strings of one letter or more."""
-        return range(self.pieces, self.longest + 1)
+        return range(1, self.longest + 1)
 
     def held_out(self) -> Self:
         """Strings that cannot occur in training, but for the shortest."""
@@ -116,8 +116,8 @@ class StringEdits(AnswerTask):
 
     def sizes(self, length: int) -> tuple[int, int]:
         """Operations, letters, strings and the separator; the longest answer and END."""
-        answers = sum(self._answer_size(size) for size in self._piece_sizes(length))
-        return length + 2 * self.pieces + 1, answers + 1
+        sizes = self._piece_sizes(length)
+        return length + 2 * len(sizes) + 1, sum(map(self._answer_size, sizes)) + 1
 
     def count_inputs(self, length: int) -> int:
         """All operations with either letter, of all strings of the split."""
@@ -141,7 +141,7 @@ class StringEdits(AnswerTask):
         sizes = self._piece_sizes(length)
         pieces = prompts[..., :-1].split([size + 2 for size in sizes], -1)
         answers = [self._edited(one, size) for one, size in zip(pieces, sizes, strict=True)]
-        if self.pieces == 1:
+        if len(sizes) == 1:
             return answers[0]
         joined = torch.cat([one[..., :-1] for one in answers], -1)
         joined = functional.pad(joined.masked_fill(joined == END, EMPTY), (0, 1), value=EMPTY)
@@ -149,7 +149,8 @@ class StringEdits(AnswerTask):
 
     def _piece_sizes(self, length: int) -> list[int]:
         """How many letters each piece has."""
-        return [(length + place) // self.pieces for place in range(self.pieces)][::-1]
+        count = 1 if self.piece is None else -(-length // self.piece)
+        return [(length + place) // count for place in reversed(range(count))]
 
     def _answer_size(self, length: int) -> int:
         """How many letters the longest answer to one piece has."""

@@ -9,7 +9,7 @@ from lengthwise.papers.length_is_a_domain.edits.section import EDITS
 
 
 def evidence(results: Results) -> list[Finding]:
-    """What is lost on either side of the band; then next to it, and by models of longer inputs."""
+    """What is lost on either side of the band; then next to it."""
     inside, seeds = right(results, runs.BAND, runs.TRAINED), learned(results, runs.BAND)
     found = [
         gain(
@@ -22,11 +22,6 @@ def evidence(results: Results) -> list[Finding]:
         near = between(results, runs.BAND, runs.MEASURE, length, length)
         effect = f"the same at {length} letters, next to the band"
         found.append(gain(effect, inside, near, seeds, runs.SMALLEST, decides=False))
-    far, seeds = right(results, runs.LONG, runs.FAR), learned(results, runs.LONG)
-    for bucket in (runs.TRAINED, runs.SHORTER):
-        effect = f"the same at {words(bucket)}, trained on {words(runs.FAR)}"
-        shorter = right(results, runs.LONG, bucket)
-        found.append(gain(effect, far, shorter, seeds, runs.SMALLEST, decides=False))
     return found
 
 

@@ -12,16 +12,17 @@ from lengthwise.tasks import StringEdits
 
 LINES = {
     "band": Line("trained on 11 to 15", COLOURS["blue"]),
-    "joined": Line("two of 11 to 15, joined", COLOURS["orange"], "-", "^"),
-    "long": Line("trained on 22 to 30", COLOURS["grey"], "--", "s"),
+    "short": Line("trained on 11 to 15", COLOURS["blue"]),
+    "joined": Line("11 to 15, and joined up to 30", COLOURS["orange"], "-", "^"),
+    "long": Line("trained on 11 to 30", COLOURS["grey"], "--", "s"),
 }
-BAND, JOINED, LONG = LINES
+BAND, SHORT, JOINED, LONG = LINES
 
-SHORTER, TRAINED, LONGER, FAR = (1, 10), (11, 15), (16, 25), (22, 30)
-"""Letters. Models are trained on the second, and tested on all; two examples of the second joined
-have as many letters as examples of the last."""
+SHORTER, TRAINED, LONGER, FAR = (1, 10), (11, 15), (16, 25), (16, 30)
+"""Letters. Models are trained on the second and tested on the others. Two strings of up to 15 that
+are joined have as many letters as examples of the last."""
 
-TRAINED_ON = {BAND: TRAINED, JOINED: FAR, LONG: FAR}
+TRAINED_ON = {BAND: TRAINED, SHORT: TRAINED, JOINED: (11, 30), LONG: (11, 30)}
 
 MEASURE, GIVEN = "exact_match", "exact_match_length_given"
 """All letters and the end of the answer are right; all letters are, with its length given."""
@@ -54,37 +55,42 @@ class Size(NamedTuple):
     encoder_layers: int
     heads: int
     width: int
-    operations: tuple[str, ...]
     test_inputs: int
     lengths: tuple[int, ...]
 
 
 ALL = ("id", "push", "pop", "shift", "unshift", "reverse")
+IN_ORDER = ALL[:-1]
+"""Joined and long edits are without reverse: a model of the laptop's size did not learn it there on
+the pilot seed; translation, which the paper joins, keeps its order mostly, too."""
+
 LENGTHS = (2, 4, 6, 8, 10, 11, 13, 15, 16, 18, 20, 22, 25, 28, 30)
 
 SIZES: dict[Scale, Size] = {
-    "quick": Size(2, 30, 30, 8, 1, 1, 2, 16, ("id", "pop"), 8, (4, 10, 11, 15, 16, 22, 30)),
-    "laptop": Size(3, 1_800, 3_000, 32, 2, 1, 4, 64, ALL, 128, LENGTHS),
-    "paper": Size(5, 50_000, 50_000, 128, 6, 6, 8, 512, ALL, 1000, LENGTHS),
+    "quick": Size(2, 30, 30, 8, 1, 1, 2, 16, 8, (4, 10, 11, 15, 16, 22, 30)),
+    "laptop": Size(3, 1_800, 3_000, 32, 2, 1, 4, 64, 128, LENGTHS),
+    "paper": Size(5, 50_000, 50_000, 128, 6, 6, 8, 512, 1000, LENGTHS),
 }
 """Layers, heads and width of "paper" are those of the paper's translation models."""
 
 RATES: dict[Scale, float] = {"quick": 1e-3, "laptop": 1e-3, "paper": 5e-4}
 
 
-def task_of(scale: Scale, label: str = BAND) -> StringEdits:
-    """What a run is trained on; without a label, what all are tested on."""
-    pieces = 2 if label == JOINED else 1
-    return StringEdits(operations=SIZES[scale].operations, pieces=pieces, longest=LETTERS)
+def task_of(label: str) -> StringEdits:
+    """What a run is trained on."""
+    operations = ALL if label == BAND else IN_ORDER
+    return StringEdits(
+        operations=operations, piece=TRAINED[1] if label == JOINED else None, longest=LETTERS
+    )
 
 
-def plan(scale: Scale) -> dict[str, PlannedRun]:
-    """Three kinds of training, paired by seed."""
-    return {label: _planned(scale, label) for label in LINES}
+def plan(scale: Scale, *labels: str) -> dict[str, PlannedRun]:
+    """Runs by label, paired by seed."""
+    return {label: _planned(scale, label) for label in labels}
 
 
 def _planned(scale: Scale, label: str) -> PlannedRun:
-    size, task = SIZES[scale], task_of(scale, label)
+    size, task = SIZES[scale], task_of(label)
     first, last = TRAINED_ON[label]
     recipe = recipe_for(
         task,
@@ -94,10 +100,9 @@ def _planned(scale: Scale, label: str) -> PlannedRun:
         ),
         min_train_length=first,
         max_train_length=last,
-        steps=size.steps if label == BAND else size.long_steps,
+        steps=size.steps if TRAINED_ON[label] == TRAINED else size.long_steps,
         batch=size.batch,
-        # Joined edits are none of what is tested: what they are good for is decoded later.
-        test_lengths=tuple(n for n in size.lengths if label != JOINED or n >= first),
+        test_lengths=size.lengths,
         test_inputs=size.test_inputs,
     )  # fmt: skip
     plain = replace(

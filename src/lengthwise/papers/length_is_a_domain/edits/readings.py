@@ -1,6 +1,7 @@
 """What the claims on string edits read: tables of runs, and what trained models write."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars
 
@@ -22,9 +23,9 @@ def decoded(results: Results) -> Mapping[str, polars.DataFrame]:
 
     All are asked for single edits, also those that were trained on joined ones.
     """
-    task = runs.task_of(results.scale).held_out()
     lengths, found = runs.SIZES[results.scale].lengths, {}
     for label, run in results.plan.items():
+        task = replace(runs.task_of(label), piece=None).held_out()
         seeds = {one.seed for one in run.hyperparameters}
         rows = []
         for folder in map(RunFolder.open, results.folders(label)):
