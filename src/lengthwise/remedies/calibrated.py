@@ -139,7 +139,8 @@ class Calibrated(Diagonal):
         require(longest <= most, "start_from: distance", longest, expected)
         places = self.places(distance).expand_as(weights).transpose(0, 1).flatten(1)
         sums = weights.new_zeros(weights.shape[1], self.distances + 1)
-        sums.scatter_add_(1, places, weights.transpose(0, 1).flatten(1) / len(weights))
+        sums.scatter_add_(1, places, weights.transpose(0, 1).flatten(1))
+        sums /= len(weights)
         table = torch.full_like(sums, CUT)
         there = places.unique()  # distances that the inputs have
         for head, own in enumerate(sums):

@@ -28,21 +28,23 @@ def section(kind: runs.Kind) -> Callable[[Results], Section]:
                 f"first, and is trained on up to {size.trained} digits. Then it is trained anew "
                 "with biases that are made of its own attention: diagonals that stand out are "
                 "kept, all others are cut. Padded, all numbers have leading zeros up to "
-                f"{last} digits, as published; unpadded, a longer number is a longer input."
+                f"{last + 1} digits, as published; unpadded, a longer number is a longer input."
             ),
             pictures=[_drawing(kind).picture(results)],
             notes=[
-                f"A miniature: {ARXIV} trains {runs.SIZES[kind]['paper'].layers} layers of width "
-                "128 on 6 digits and tests 60; `--scale paper` runs that.",
-                f"Ours at scale '{results.scale}': {size.layers} layers, {size.heads} heads, width "
-                f"{size.width}, {recipe.steps} steps of {recipe.batch} examples in both stages, "
+                f"A miniature: {ARXIV} trains {runs.PUBLISHED.layers[0]} layers of width 128 on 6 "
+                "digits, padded to 61, and tests 60; `--scale paper` runs that.",
+                f"Ours at scale '{results.scale}': {size.layers[0]} layers (unpadded "
+                f"{size.layers[1]}), {size.heads} heads, width {size.width}, "
+                f"{recipe.steps} steps of {recipe.batch} examples in both stages, "
                 f"Adam at {size.learning_rate:g}, {size.seeds} paired seeds, {recipe.test_inputs} "
                 "test prompts per length that training cannot have shown. As in the authors' code "
                 "the prompt is not encoded (no encoder layers), positions are sinusoidal and norms "
                 "stand after adding.",
-                f"A diagonal of cross attention is kept from {size.cross_deviations:g} deviations "
-                "above the mean on, where the authors have 4.5: among as few diagonals as short "
-                "inputs have, none can be so far above. Self attention has their 0.87.",
+                f"A diagonal of cross attention is kept from {size.cross_deviations[0]:g} "
+                f"deviations above the mean on (unpadded {size.cross_deviations[1]:g}), where the "
+                "authors have 4.5: among as few diagonals as short inputs have, none can be so far "
+                "above. Self attention has their 0.87.",
                 "Random diagonals are as many as the calibrated ones, with the same values, at "
                 "other distances that the inputs have. The learned bias has a number per head and "
                 "distance, in self and in cross attention (T5's without buckets).",
