@@ -48,6 +48,7 @@ class Size(NamedTuple):
     """How much is trained and measured."""
 
     seeds: int
+    band_steps: int
     steps: int
     long_steps: int
     batch: int
@@ -67,11 +68,15 @@ the pilot seed; translation, which the paper joins, keeps its order mostly, too.
 LENGTHS = (2, 4, 6, 8, 10, 11, 13, 15, 16, 18, 20, 22, 25, 28, 30)
 
 SIZES: dict[Scale, Size] = {
-    "quick": Size(2, 30, 30, 8, 1, 1, 2, 16, 8, (4, 10, 11, 15, 16, 22, 30)),
-    "laptop": Size(3, 1_800, 3_000, 32, 2, 1, 4, 64, 128, LENGTHS),
-    "paper": Size(5, 50_000, 50_000, 128, 6, 6, 8, 512, 1000, LENGTHS),
+    "quick": Size(2, 30, 30, 30, 8, 1, 1, 2, 16, 8, (4, 10, 11, 15, 16, 22, 30)),
+    "laptop": Size(3, 3_000, 1_800, 3_000, 32, 2, 1, 4, 64, 128, LENGTHS),
+    "paper": Size(5, 50_000, 50_000, 50_000, 128, 6, 6, 8, 512, 1000, LENGTHS),
 }
 """Layers, heads and width of "paper" are those of the paper's translation models."""
+
+FIRST_SEED = {BAND: 10}
+"""Where seeds do not begin at 0: at seeds 0 to 2 and 1,800 steps, one model of three had learned
+the band with all six operations; steps were raised after that look, and the seeds are new."""
 
 RATES: dict[Scale, float] = {"quick": 1e-3, "laptop": 1e-3, "paper": 5e-4}
 
@@ -100,7 +105,7 @@ def _planned(scale: Scale, label: str) -> PlannedRun:
         ),
         min_train_length=first,
         max_train_length=last,
-        steps=size.steps if TRAINED_ON[label] == TRAINED else size.long_steps,
+        steps={BAND: size.band_steps, SHORT: size.steps}.get(label, size.long_steps),
         batch=size.batch,
         test_lengths=size.lengths,
         test_inputs=size.test_inputs,
@@ -112,5 +117,6 @@ def _planned(scale: Scale, label: str) -> PlannedRun:
         ema_powers=(),
         bias_powers=(),
     )
-    models = (replace(plain, seed=seed) for seed in range(size.seeds))
+    first_seed = FIRST_SEED.get(label, 0)
+    models = (replace(plain, seed=first_seed + number) for number in range(size.seeds))
     return PlannedRun(recipe, tuple(models))

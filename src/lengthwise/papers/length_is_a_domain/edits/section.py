@@ -27,7 +27,7 @@ def section(joined: bool) -> Callable[[Results], Section]:
             f" Others are trained on such strings and on two of them joined, up to {runs.FAR[1]} "
             f"letters, or on single strings of up to {runs.FAR[1]}; all are asked for single edits."
         )
-        steps = f"{size.steps} steps of {recipe.batch} examples in the band"
+        steps = f"{recipe.steps} steps of {recipe.batch} examples in the band"
         if joined:
             steps += f", {size.long_steps} of joined and long ones"
         notes = [
