@@ -57,6 +57,7 @@ def draw_by_length(
     if isinstance(trained, tuple):
         axes.set_xlim(lengths[0] - 0.5, lengths[-1] + 0.5)
         _shade(axes, trained[0] - 0.5, trained[1] + 0.5)
+        _note(axes, trained[0] - 0.5, f"trained on {trained[0]} to {trained[1]}", "left")
         axes.set_xticks([one for one in lengths if one % 2 == 0 or len(lengths) < MOST_LABELS])
     elif trained in lengths and lengths[-1] - lengths[0] < len(lengths):
         _linear_axis(axes, trained, lengths)

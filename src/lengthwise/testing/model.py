@@ -239,6 +239,7 @@ class ModelConformance:
             pytest.skip("reads no tokens")
         if issubclass(model.reads, AnswerTask):
             for answers in self.tasks(model):
+                assert isinstance(answers, AnswerTask)
                 require_answers_in_order(self.built(model, answers), answers, LENGTH)
             return
         causal = getattr(model, "causal", True)
@@ -264,6 +265,7 @@ class ModelConformance:
             pytest.skip("reads no tokens")
         if issubclass(model.reads, AnswerTask):
             for answers in self.tasks(model):
+                assert isinstance(answers, AnswerTask)
                 require_padding_unread(self.built(model, answers), answers, LENGTH)
             return
         one = self.built(model, Sum()).eval()

@@ -106,7 +106,11 @@ def _draw(results: Results) -> Figure:
         axes.set_xlabel("letters")
     panels[0].set_ylim(-0.03, 1.05)
     panels[1].axhline(1.0, color="#6b6b6b", lw=1, ls=":", zorder=2)
-    panels[1].set_ylim(bottom=0)
+    panels[1].set_yscale("log")
+    ticks = (0.25, 0.5, 1, 2, 4, 8)
+    panels[1].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    panels[1].minorticks_off()
+    panels[1].set_ylim(0.35, 10)
     if len(results.plan) > 1:
         panels[1].legend(loc="upper right")
     return figure
