@@ -39,6 +39,12 @@ class TestConformance(RemedyConformance):
         pass
 
 
+def apart(weights: Tensor) -> Tensor:
+    """How far queries stand from keys in a sequence that reads itself."""
+    places = torch.arange(weights.shape[-1])
+    return (places.unsqueeze(-1) - places).expand(len(weights), 1, -1, -1)
+
+
 def made(kind: str) -> Calibrated:
     return Calibrated(Shape(8, HEADS, 2, 8, 0, MOST, 5), bias=kind)  # type: ignore[arg-type]
 
@@ -84,7 +90,7 @@ def counted(length: int) -> Keys:
 def test_the_bias_is_that_of_the_published_algorithm(kind: str, length: int) -> None:
     weights = some_attention(length)
     one = made(kind).double()
-    one.load_state_dict(one.begun(weights, torch.tensor(1)))
+    one.load_state_dict(one.begun(weights, apart(weights), torch.tensor(1)))
     chosen = weights[0] if kind == "as-coded" else weights.mean(0)
     expected = torch.tensor(published(chosen.numpy(), MOST))
     ours = one.bias(counted(MOST))
@@ -101,12 +107,46 @@ def test_the_bias_is_that_of_the_published_algorithm(kind: str, length: int) -> 
     assert kept[2] == {2}
 
 
+@pytest.mark.parametrize(("queries", "keys"), [(5, 8), (9, 4)])
+def test_the_bias_of_cross_attention_is_aligned_with_the_end_of_the_prompt(
+    queries: int, keys: int
+) -> None:
+    """Anti-diagonals of answer by prompt, which longer ones have where they have the same end."""
+    torch.manual_seed(queries)
+    scores = torch.randn(3, HEADS, queries, keys).double() / 3
+    for head, line in enumerate((0, 1, 2, 1)):
+        for i in range(queries):
+            if 0 <= keys - 1 - line - i < keys:
+                scores[:, head, i, keys - 1 - line - i] += 5
+    weights = scores.softmax(-1)
+    shape = Shape(8, HEADS, 2, 8, 0, MOST, 5, crossing=True)
+    one = Calibrated(shape, cross_deviations=1.5).double()
+    backward = torch.arange(keys).flip(0)
+    distance = (torch.arange(queries).unsqueeze(-1) - backward).expand(3, 1, -1, -1)
+    one.load_state_dict(one.begun(weights, distance, torch.tensor(1)))
+    longer = torch.arange(MOST).flip(0)
+    found = one.bias(Keys(torch.zeros(MOST, MOST).double(), torch.arange(MOST), longer))
+    mean = weights.mean(0)
+    for head in range(HEADS):
+        lines: dict[int, float] = {}
+        for i, j in numpy.ndindex(queries, keys):
+            lines[i + j - (keys - 1)] = lines.get(i + j - (keys - 1), 0) + float(mean[head, i, j])
+        values = numpy.array(list(lines.values()))
+        least = values.mean() + 1.5 * values.std()
+        kept = {line: value for line, value in lines.items() if value >= least}
+        assert len(kept) == 1
+        for i, j in numpy.ndindex(MOST, MOST):
+            reached = any(0 <= line + MOST - 1 - i < MOST for line in kept)
+            expected = kept.get(i + j - (MOST - 1), -1e6) if reached else 0.0
+            assert float(found[head, i, j]) == pytest.approx(expected)
+
+
 def test_a_head_that_keeps_nothing_has_no_bias() -> None:
     """One low sum may bring the mean so far down, and the deviation up, that none is above."""
     weights = torch.zeros(3, HEADS, 6, 6).double()
     weights[:, 0, 5] = torch.tensor([0.1, 10.4, 10.3, 10.2, 10.1, 10.0])  # distances 5 to 0
     weights[:, 1:] = torch.eye(6)
-    table = made("corrected").begun(weights, torch.tensor(0))["diagonals"]
+    table = made("corrected").begun(weights, apart(weights), torch.tensor(0))["diagonals"]
     assert (table[0] == 0).all()
     assert (table[1:, 0] == 6).all()
     assert (table[1:, 1:] == -1e6).all(), "and all beyond the inputs are cut"
@@ -114,8 +154,9 @@ def test_a_head_that_keeps_nothing_has_no_bias() -> None:
 
 def test_random_diagonals_are_as_many_with_the_same_values() -> None:
     weights = some_attention(9)
-    own, other = (made("random").begun(weights, torch.tensor(key))["diagonals"] for key in (1, 2))
-    true = made("corrected").begun(weights, torch.tensor(1))["diagonals"]
+    given = weights, apart(weights)
+    own, other = (made("random").begun(*given, torch.tensor(key))["diagonals"] for key in (1, 2))
+    true = made("corrected").begun(*given, torch.tensor(1))["diagonals"]
     assert not torch.equal(own, other)
     for head in range(HEADS):
         values = [table[head][table[head] > -1e6].sort().values for table in (own, other, true)]
@@ -149,7 +190,8 @@ def test_a_run_takes_the_bias_and_no_weights(source: Path) -> None:
     for row, index in ((0, 1), (1, 0)):
         model = trained.model(index)
         inputs = torch.stack([torch.randperm(9)[:5] for _ in range(3)])
-        weights = last_attention(model, inputs)
+        weights, distance = last_attention(model, inputs)
+        assert torch.equal(distance.expand(3, 1, 5, 5), apart(weights))
         assert weights.shape == (3, 2, 5, 5)
         torch.testing.assert_close(weights.sum(-1), torch.ones(3, 2, 5))
         attention, x, context, read = calls(model, inputs)[-1]

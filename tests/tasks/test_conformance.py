@@ -52,6 +52,8 @@ class TestArithmetic(TaskConformance):
         Addition(spaces=0.3, padding="none", longest=20),
         Successor(positions="coupled", order="plain"),
         Successor(padded=True, order="reversed", longest=2),
+        Addition(padding="fixed", longest=4),
+        Successor(fixed=True, longest=5),
         Multiplication(second=1, padded=False),
         Multiplication(positions="coupled", order="reversed"),
         ParityScratchpad(scratchpad=False, longest=4),
@@ -64,6 +66,7 @@ class TestAnswers(TaskConformance):
     tasks = (
         StringEdits(operations=("reverse",), longest=5),
         StringEdits(operations=("remove", "pop", "duplicate"), split="held-out"),
+        StringEdits(operations=("push", "remove"), piece=3, longest=9),
         MultiTokenRecall(symbols=3, key_size=2, value_size=1, queries=1, blanks=0, longest=9),
     )
 

@@ -63,6 +63,28 @@ def test_the_answer_is_no_longer_than_it_must_be() -> None:
     assert StringEdits(operations=("duplicate",)).input_size(10) == 13 + 20
 
 
+@pytest.mark.parametrize(
+    ("piece", "length", "pieces"), [(1, 2, 2), (15, 15, 1), (15, 16, 2), (15, 23, 2), (4, 10, 3)]
+)
+def test_joined_edits_are_answered_one_behind_the_other(
+    piece: int, length: int, pieces: int
+) -> None:
+    for prompt, answer, _ in rows(StringEdits(piece=piece), length, 300):
+        assert prompt[-1] == "|"
+        starts = [place for place, sign in enumerate(prompt) if sign in NAMES]
+        strings, expected = [], ""
+        for first, last in zip(starts, [*starts[1:], len(prompt) - 1], strict=True):
+            strings.append(prompt[first + 2 : last])
+            operation = OPERATIONS[NAMES.index(prompt[first])]
+            expected += EDITS[operation](strings[-1], prompt[first + 1])
+        assert answer == expected
+        assert len(strings) == pieces
+        sizes = [len(one) for one in strings]
+        assert sum(sizes) == length
+        assert max(sizes) - min(sizes) <= 1
+        assert max(sizes) <= piece
+
+
 def test_strings_of_tests_are_new() -> None:
     task = StringEdits()
     train, held_out = (
@@ -87,6 +109,7 @@ def test_it_is_trained_in_a_band() -> None:
         ({"operations": ("revers",)}, "operations = 'revers': did you mean 'reverse'"),
         ({"operations": ("pop", "pop")}, "expected each but once"),
         ({"longest": 0}, "longest = 0: expected at least 1"),
+        ({"piece": 0}, "piece = 0: expected at least 1"),
         ({"split": "test"}, "split = 'test'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from lengthwise.models._base import Model, model
 from lengthwise.models.attention import Attention
+from lengthwise.models.encoder_decoder import EncoderDecoder, EncoderDecoderModel
 from lengthwise.models.gpt import GPT, GPTModel
 from lengthwise.models.inverted import InvertedModel, InvertedTransformer
 from lengthwise.models.minimal import MinimalModel, MinimalTransformer
@@ -11,6 +12,8 @@ from lengthwise.models.siamese import Siamese, SiameseModel
 __all__ = [
     "GPT",
     "Attention",
+    "EncoderDecoder",
+    "EncoderDecoderModel",
     "GPTModel",
     "InvertedModel",
     "InvertedTransformer",

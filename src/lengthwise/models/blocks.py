@@ -11,6 +11,7 @@ from lengthwise.models.attention import Attention
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
 from lengthwise.remedies._chain import Chain, Remedies, chain_key_maps, require_fit
+from lengthwise.remedies.learned import DEVIATION
 
 Layout = Literal["pre", "post", "sandwich"]
 NormKind = Literal["layernorm", "rmsnorm"]
@@ -26,7 +27,13 @@ class Size(NamedTuple):
 
 
 def chain_for(
-    size: Size, remedies: Sequence[str], max_length: int, max_train_length: int, tracks: int = 1
+    size: Size,
+    remedies: Sequence[str],
+    max_length: int,
+    max_train_length: int,
+    tracks: int = 1,
+    *,
+    crossing: bool = False,
 ) -> Chain:
     """The remedies of a model of layers, made from their names.
 
@@ -36,6 +43,7 @@ def chain_for(
         max_length: How many position ids there are.
         max_train_length: Length of the longest input of training.
         tracks: How many position ids a token has.
+        crossing: Whether they are those of cross attention.
 
     Raises:
         InputError: A size is out of range, or a remedy is not known.
@@ -52,6 +60,7 @@ def chain_for(
         max_length=max_length,
         max_train_length=max_train_length,
         tracks=tracks,
+        crossing=crossing,
     )
     return Chain(remedies, shape, where())
 
@@ -128,15 +137,25 @@ class Block(nn.Module):
 
     def forward(self, hidden: Tensor, read: Keys) -> Tensor:
         """`(batch, length, width)` to the same."""
+        return self.changed(self.attended(hidden, read))
+
+    def attended(self, hidden: Tensor, read: Keys) -> Tensor:
+        """The first half: with what attention adds."""
         if self.layout == "post":
-            hidden = self.attention_norm(hidden + self.attention(hidden, hidden, read))
-            after: Tensor = self.mlp_norm(hidden + self.resid_dropout(self.mlp(hidden)))
+            after: Tensor = self.attention_norm(hidden + self.attention(hidden, hidden, read))
             return after
         x = self.attention_norm(hidden)
         attended = self.attention(x, x, read)
         if self.layout == "sandwich":
             attended = self.attention_second(attended)
-        hidden = hidden + attended
+        added: Tensor = hidden + attended
+        return added
+
+    def changed(self, hidden: Tensor) -> Tensor:
+        """The second half: with what the MLP adds."""
+        if self.layout == "post":
+            after: Tensor = self.mlp_norm(hidden + self.resid_dropout(self.mlp(hidden)))
+            return after
         changed = self.mlp(self.mlp_norm(hidden))
         if self.layout == "sandwich":
             changed = self.mlp_second(changed)
@@ -158,6 +177,17 @@ class GatedMLP(nn.Module):
         """`(..., width)` to the same."""
         out: Tensor = self.down(functional.gelu(self.gate(x)) * self.up(x))
         return out
+
+
+def initialise(model: nn.Module) -> None:
+    """Begin all weight matrices and embeddings as N(0, 0.02), biases as 0, but for remedies."""
+    for name, module in model.named_modules():
+        if "remedies" in name.split("."):  # they begin as they say themselves
+            continue
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=DEVIATION)
+            if isinstance(module, nn.Linear) and module.bias is not None:
+                nn.init.zeros_(module.bias)
 
 
 def norm_of(kind: NormKind, width: int) -> nn.Module:

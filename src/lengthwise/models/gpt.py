@@ -15,10 +15,10 @@ from lengthwise.models.blocks import (
     Size,
     blocks_of,
     chain_for,
+    initialise,
     norm_of,
 )
 from lengthwise.remedies import Dropout
-from lengthwise.remedies.learned import DEVIATION
 from lengthwise.tasks import Task, Tokens, TokenTask
 
 SIZES = {"original": Size(8, 8, 512), "small": Size(4, 4, 128), "tiny": Size(2, 4, 64)}
@@ -92,9 +92,7 @@ class GPT(nn.Module):
         )  # fmt: skip
         self.norm = nn.Identity() if layout == "post" else norm_of(norm, size.width)
         self.unembedding = nn.Linear(size.width, classes or vocab, bias=False)
-        for name, module in self.named_modules():
-            if "remedies" not in name.split("."):  # they begin as they say themselves
-                _initialise(module)
+        initialise(self)
 
     @property
     def no_weight_decay(self) -> set[str]:
@@ -118,13 +116,6 @@ class GPT(nn.Module):
             hidden = block(hidden, read)
         normed: Tensor = self.norm(hidden)
         return normed
-
-
-def _initialise(module: nn.Module) -> None:
-    if isinstance(module, nn.Linear | nn.Embedding):
-        nn.init.normal_(module.weight, std=DEVIATION)
-        if isinstance(module, nn.Linear) and module.bias is not None:
-            nn.init.zeros_(module.bias)
 
 
 @model("gpt")

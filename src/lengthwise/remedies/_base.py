@@ -70,6 +70,10 @@ class Remedy(nn.Module):
     """Whether its buffers are made, by `begun`, of the attention of another run's models, which
     `start_from` names; the run's own models then begin with weights that are drawn anew."""
 
+    crosses: ClassVar[bool] = False
+    """Whether it acts in cross attention too, where distances have both signs (`Shape.crossing`).
+    Those with `by_multiset` do anyway: nothing of them depends on where a key stands."""
+
     own_stream: ClassVar[bool] = True
     """Whether its initial weights come from a random stream of its own, so that the rest of the
     model starts out as it would without it."""
@@ -94,11 +98,12 @@ class Remedy(nn.Module):
         """What of the model it replaces: two remedies that replace the same are refused."""
         return "the attention weights" if self.acts("weights", "combined") else None
 
-    def begun(self, weights: Tensor, key: Tensor) -> dict[str, Tensor]:
+    def begun(self, weights: Tensor, distance: Tensor, key: Tensor) -> dict[str, Tensor]:
         """Its buffers by name, with `from_run`: out of the last layer's attention weights.
 
         Args:
-            weights: `(inputs, heads, length, length)` of a trained model on some inputs.
+            weights: `(inputs, heads, queries, keys)` of a trained model on some inputs.
+            distance: Position of the query minus that of the key, which broadcasts to `weights`.
             key: A random stream of the model's own.
         """
         raise NotImplementedError

@@ -27,6 +27,8 @@ class Shape(NamedTuple):
     """The longest input of training."""
     tracks: int = 1
     """How many position ids a token has."""
+    crossing: bool = False
+    """Whether it is for cross attention: queries and keys are of two sequences."""
 
 
 @dataclass(frozen=True)

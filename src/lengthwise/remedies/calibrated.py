@@ -15,26 +15,43 @@ CUT = -1e6
 """What cut diagonals get, as in the authors' code."""
 DEVIATIONS = 0.87
 """How many standard deviations above the mean a diagonal must be to be kept."""
+CROSS_DEVIATIONS = 4.5
+"""The same in cross attention."""
 
 
 class Diagonal(Remedy):
     """A bias per head and distance, one for all layers: `(heads, distances + 1)`.
 
-    Distances beyond the table have its last entry. Keys after the query count by their distance.
+    Distances beyond the table have its last entry. Keys after the query count by their distance. In
+    cross attention distances have both signs, and keys are counted as the model says.
     """
 
     per_layer = False
     positional = True
+    crosses = True
+
+    def __init__(self, shape: Shape) -> None:
+        """Note which distances there are."""
+        super().__init__(shape)
+        self.crossing = shape.crossing
+        self.distances = 2 * shape.max_length - 1 if shape.crossing else shape.max_length
 
     @property
     def replaces(self) -> str:
         """The bias by position."""
         return "the bias by position"
 
+    def places(self, distance: Tensor) -> Tensor:
+        """Where distances stand in a table; those beyond it are at its end."""
+        if not self.crossing:
+            return distance.abs().clamp(max=self.distances)
+        places = distance + self.distances // 2
+        return places.masked_fill((places < 0) | (places > self.distances), self.distances)
+
     def looked_up(self, table: Tensor, read: Keys) -> Tensor:
         """The entries of a table, `(..., heads, queries, keys)`."""
-        places = read.distance.abs().clamp(max=table.shape[-1] - 1)
-        return functional.embedding(places, table.mT).squeeze(-4).movedim(-1, -3)
+        found = functional.embedding(self.places(read.distance), table.mT)
+        return found.squeeze(-4).movedim(-1, -3)
 
 
 @remedy("diagonal")
@@ -49,7 +66,7 @@ class LearnedDiagonal(Diagonal):
     def __init__(self, shape: Shape) -> None:
         """Start without a bias."""
         super().__init__(shape)
-        self.table = nn.Parameter(torch.zeros(shape.heads, shape.max_length))
+        self.table = nn.Parameter(torch.zeros(shape.heads, self.distances))
 
     def bias(self, read: Keys) -> Tensor:
         """The bias `(..., heads, queries, keys)`."""
@@ -68,12 +85,17 @@ class Calibrated(Diagonal):
     anew: with this remedy, a run takes the bias from `start_from` and no weights. At any length a
     query then sees the same few distances.
 
+    Cross attention has a bias of its own, made of the cross attention of the last layer, where 4.5
+    deviations are the authors'; they align answers with the end of the prompt, which is the
+    encoder-decoder's `counted=backward`. No sum of n can be more than sqrt(n - 1) deviations above
+    the mean, so that 4.5 need more than 21 different ones: short inputs need a lower bar.
+
     `bias=corrected` is the mean over all three inputs, and leaves queries alone that no kept
     diagonal reaches; `as-coded` reads the first input three times, as the public code does, and
     gives such queries -10^6 everywhere, which leaves little of their scores' precision. `random` is
-    a control: as many diagonals with the same values at random distances. Three inputs and all
-    numbers are the authors'. It is not their bias of cross attention, and the causal mask stays in
-    heads that keep nothing, where their code loses it.
+    a control: as many diagonals with the same values at random distances, out of those that the
+    inputs had. Three inputs and all numbers are the authors'. The causal mask stays in heads that
+    keep nothing, where their code loses it, and no entry of cross attention is freed by hand.
     """
 
     from_run = True
@@ -81,12 +103,18 @@ class Calibrated(Diagonal):
     diagonals: Tensor
 
     def __init__(
-        self, shape: Shape, *, bias: Literal["corrected", "as-coded", "random"] = "corrected"
+        self,
+        shape: Shape,
+        *,
+        bias: Literal["corrected", "as-coded", "random"] = "corrected",
+        deviations: float = DEVIATIONS,
+        cross_deviations: float = CROSS_DEVIATIONS,
     ) -> None:
         """Start without a bias, until `begun` knows it."""
         super().__init__(shape)
         self.kind = bias
-        self.register_buffer("diagonals", torch.zeros(shape.heads, shape.max_length + 1))
+        self.deviations = cross_deviations if shape.crossing else deviations
+        self.register_buffer("diagonals", torch.zeros(shape.heads, self.distances + 1))
 
     def bias(self, read: Keys) -> Tensor:
         """The bias `(..., heads, queries, keys)`."""
@@ -96,28 +124,34 @@ class Calibrated(Diagonal):
         reached = (found > CUT) & (read.log_count > -torch.inf)
         return torch.where(reached.any(-1, keepdim=True), found, 0.0)
 
-    def begun(self, weights: Tensor, key: Tensor) -> dict[str, Tensor]:
+    def begun(self, weights: Tensor, distance: Tensor, key: Tensor) -> dict[str, Tensor]:
         """The bias out of the attention of a trained model.
 
         Args:
-            weights: `(inputs, heads, length, length)`.
+            weights: `(inputs, heads, queries, keys)`.
+            distance: Position of the query minus that of the key, which broadcasts to `weights`.
             key: The random stream of diagonals that are kept at random.
         """
-        chosen = weights[0] if self.kind == "as-coded" else weights.mean(0)
-        length, most = chosen.shape[-1], self.diagonals.shape[-1] - 1
-        require(length <= most, "start_from: length", length, f"at most {most}, as this task has")
-        lines = [chosen.diagonal(-apart, -2, -1).sum(-1) for apart in range(length)]
-        sums = torch.stack(lines, -1)
-        table = sums.new_full((len(sums), self.diagonals.shape[-1]), CUT)
+        if self.kind == "as-coded":
+            weights, distance = weights[:1], distance[:1]
+        most, longest = self.distances // (1 + self.crossing), int(distance.abs().max())
+        expected = f"at most {most}, as this task has"
+        require(longest <= most, "start_from: distance", longest, expected)
+        places = self.places(distance).expand_as(weights).transpose(0, 1).flatten(1)
+        sums = weights.new_zeros(weights.shape[1], self.distances + 1)
+        sums.scatter_add_(1, places, weights.transpose(0, 1).flatten(1))
+        sums /= len(weights)
+        table = torch.full_like(sums, CUT)
+        there = places.unique()  # distances that the inputs have
         for head, own in enumerate(sums):
             different = own[own != 0].unique()
-            kept = own >= different.mean() + DEVIATIONS * different.std(correction=0)
-            places = kept.nonzero().squeeze(-1)
-            if not len(places):
+            bar = different.mean() + self.deviations * different.std(correction=0)
+            kept = there[own[there] >= bar]
+            if not len(kept):
                 table[head] = 0.0
                 continue
-            values = own[places]
+            values = own[kept]
             if self.kind == "random":
-                places = bits(at(key, head), length).sort(stable=True).indices[: len(places)]
-            table[head, places] = values
+                kept = there[bits(at(key, head), len(there)).sort(stable=True).indices[: len(kept)]]
+            table[head, kept] = values
         return {"diagonals": table}

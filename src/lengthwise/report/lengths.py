@@ -43,20 +43,26 @@ def curves_of(results: Results, lines: Mapping[str, Line], measure: str) -> dict
 def draw_by_length(
     axes: Axes,
     curves: Mapping[str, Curve],
-    max_train_length: int,
+    trained: int | tuple[int, int],
     lengths: Sequence[int],
     ylabel: str,
     baseline: Sequence[Baseline] = (),
 ) -> None:
     """Draw means over seeds with 95 % bands, and shade the lengths seen in training.
 
-    The axis is linear if `lengths` are all there are around `max_train_length`, else logarithmic.
+    Those are all up to `trained`, or a band from one length to another. The axis is linear for a
+    band, or if `lengths` are all there are around `trained`, else logarithmic.
     Thin lines show what `baseline` has for those lengths: what can be had without reading.
     """
-    if max_train_length in lengths and lengths[-1] - lengths[0] < len(lengths):
-        _linear_axis(axes, max_train_length, lengths)
+    if isinstance(trained, tuple):
+        axes.set_xlim(lengths[0] - 0.5, lengths[-1] + 0.5)
+        _shade(axes, trained[0] - 0.5, trained[1] + 0.5)
+        _note(axes, trained[0] - 0.5, f"trained on {trained[0]} to {trained[1]}", "left")
+        axes.set_xticks([one for one in lengths if one % 2 == 0 or len(lengths) < MOST_LABELS])
+    elif trained in lengths and lengths[-1] - lengths[0] < len(lengths):
+        _linear_axis(axes, trained, lengths)
     else:
-        _logarithmic_axis(axes, max_train_length, lengths)
+        _logarithmic_axis(axes, trained, lengths)
     for label, curve in curves.items():
         grouped = curve.table.group_by("length", maintain_order=True).agg("value").sort("length")
         estimates = [estimate(values) for values in grouped["value"].to_list()]

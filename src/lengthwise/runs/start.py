@@ -94,9 +94,12 @@ def _begin(
         stream = address(own.seed, own.trial, "calibration")
         key = torch.tensor(stream, device=trainer.fleet.device)
         inputs = trainer.task.draw(key, trainer.max_train_length, INPUTS).inputs
-        weights = last_attention(trainer.fleet.model(row), inputs)
+        model = trainer.fleet.model(row)
         for name, one in remedies.items():
-            for buffer, value in one.begun(weights, key).items():
+            # A remedy of a part of the model, such as its decoder, is made of that part.
+            part = name.split("remedies", maxsplit=1)[0].rstrip(".")
+            weights, distance = last_attention(model, inputs, part)
+            for buffer, value in one.begun(weights, distance, key).items():
                 place = fleet.buffers[f"{name}.{buffer}"]
                 if place.shape[1:] != value.shape:
                     raise InputError(
@@ -106,17 +109,37 @@ def _begin(
                 place[index] = value.to(place)
 
 
-def last_attention(model: nn.Module, inputs: Any) -> Tensor:
-    """The attention weights of the last layer, `(inputs, heads, queries, keys)`."""
-    layers = [part for part in model.modules() if isinstance(part, Attention)]
-    require(bool(layers), "start_from", type(model).__name__, "models with attention")
-    caught: list[Tensor] = []
+def last_attention(model: nn.Module, inputs: Any, part: str = "") -> tuple[Tensor, Tensor]:
+    """The attention weights of the last layer, and how far its queries stand from its keys.
+
+    Args:
+        model: A trained model.
+        inputs: What it reads.
+        part: The name of the module whose last layer it is (default: the model's).
+
+    Returns:
+        `(inputs, heads, queries, keys)`, and distances that broadcast to it.
+
+    Raises:
+        InputError: There is no such layer, or it does not attend to a sequence in every pass.
+    """
+    within = dict(model.named_modules()).get(part)
+    layers = [] if within is None else [m for m in within.modules() if isinstance(m, Attention)]
+    expected = f"models with attention in {part!r}" if part else "models with attention"
+    require(bool(layers), "start_from", type(model).__name__, expected)
+    caught: list[tuple[Tensor, Tensor]] = []
 
     def catch(attention: Attention, given: tuple[Tensor, Tensor, Keys]) -> None:
         x, context, read = given
         read = replace(read, x=x, context=context)
         products = attention.scaled(attention.products(x, context, read), read)
-        caught.append(attention.weights(attention.scores(products, read), read))
+        weights = attention.weights(attention.scores(products, read), read)
+        ids = read.query_ids is not None and read.key_ids is not None
+        require(ids, "start_from", type(model).__name__, "models whose tokens have one position id")
+        distance = read.distance
+        if distance.dim() < weights.dim():
+            distance = distance.unsqueeze(0)
+        caught.append((weights, distance.expand(len(weights), *distance.shape[1:])))
 
     hook = layers[-1].register_forward_pre_hook(catch)
     model.eval()(inputs)

@@ -74,7 +74,7 @@ class AnswerTask(TokenTask):
         length = self.length_of(tokens.shape[-1])
         prompts = tokens[..., : self.sizes(length)[0]]
         if self.separator is not None:
-            behind = _numbers(prompts) >= self._prompt_sizes(prompts)
+            behind = _numbers(prompts) >= self.prompt_sizes(prompts)
             prompts = prompts.masked_fill(behind, self.end)
         labels = self._joined(prompts, self.answers(prompts, length))[1]
         asked = (labels != IGNORE_INDEX).unsqueeze(-1)
@@ -90,7 +90,7 @@ class AnswerTask(TokenTask):
         Both are `(..., input size)`.
         """
         whole, begins = torch.cat([prompts, answers], -1), prompts.shape[-1]
-        places, sizes = _numbers(whole), self._prompt_sizes(prompts)
+        places, sizes = _numbers(whole), self.prompt_sizes(prompts)
         if self.separator is not None:
             moved = torch.where(places < sizes, places, places + (begins - sizes))
             whole = whole.gather(-1, moved.clamp(max=whole.shape[-1] - 1))
@@ -98,7 +98,7 @@ class AnswerTask(TokenTask):
         asked = (places[:-1] >= sizes - 1) & (tokens != self.end)
         return tokens, whole[..., 1:].masked_fill(~asked, IGNORE_INDEX)
 
-    def _prompt_sizes(self, prompts: Tensor) -> Tensor | int:
+    def prompt_sizes(self, prompts: Tensor) -> Tensor | int:
         """How many tokens each prompt has: `(..., 1)`, or one number for all."""
         if self.separator is None:
             return prompts.shape[-1]

@@ -198,7 +198,7 @@ class TokenTask(Task):
     def input_size(self, length: int) -> int:
         """How many tokens an input of a length has: as many, unless a length counts other things.
 
-        It grows with the length.
+        It grows with the length, or is one for all.
         """
         return length
 

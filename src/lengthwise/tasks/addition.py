@@ -68,9 +68,10 @@ class Addition(NumberTask):
     """Whether operands have their own number of digits each, uniform up to that of the longest, or
     all the same."""
 
-    padding: Literal["none", "longest", "answer"] = "longest"
+    padding: Literal["none", "longest", "answer", "fixed"] = "longest"
     """Whether operands have leading zeros: none, so many that all are as long as the longest, or as
-    the longest answer. With any, the answer has them as well."""
+    the longest answer, or as those of the greatest length, so that inputs of all lengths have one
+    size (fixed, as in arXiv 2310.11984). With any, the answer has them as well."""
 
     hints: int = 0
     """How many symbols there are for index hints, which stand before every digit, the same for the
@@ -83,7 +84,7 @@ class Addition(NumberTask):
         super().__post_init__()
         require(self.operands >= 2, "operands", self.operands, "at least 2")
         require_name(self.operand_lengths, ("independent", "equal"), "operand_lengths")
-        require_name(self.padding, ("none", "longest", "answer"), "padding")
+        require_name(self.padding, ("none", "longest", "answer", "fixed"), "padding")
         require(0 <= self.spaces < 1, "spaces", self.spaces, "a probability in [0, 1)")
         needed = self.answer_digits(self.longest)
         expected = f"0, or at least {needed}, the digits of the longest answer"
@@ -123,7 +124,7 @@ class Addition(NumberTask):
         """Known where all operands have as many digits and there are no spaces."""
         if self.spaces or (length > 1 and self.operand_lengths == "independent"):
             return None
-        starts = self.hints - self.answer_digits(length) + 1 if self.hints else 1
+        starts = self.hints - self._answer_size(length) + 1 if self.hints else 1
         return starts * self.split_share(count_numbers(length) ** self.operands)
 
     def sizes(self, length: int) -> tuple[int, int]:
@@ -131,7 +132,7 @@ class Addition(NumberTask):
         per_digit = 2 if self.hints else 1
         prompt = self.operands * (per_digit * self._written_digits(length) + 1)
         prompt = 2 * prompt - 1 if self.spaces else prompt
-        return prompt, per_digit * self.answer_digits(length) + 1
+        return prompt, per_digit * self._answer_size(length) + 1
 
     def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
         """Additions, as they are written."""
@@ -143,7 +144,7 @@ class Addition(NumberTask):
             zeros = self._written_digits(length) - length
             slots = functional.pad(slots, (0, zeros)).clamp(min=0)
         if self.hints:
-            first = below(hint, self.hints - self.answer_digits(length) + 1).unsqueeze(-1)
+            first = below(hint, self.hints - self._answer_size(length) + 1).unsqueeze(-1)
             slots = self._with_hints(slots, first)
         slots = self._in_order(slots, reversed=self.order == "reversed")
         signs = torch.full_like(slots[..., :1], OPERATOR)
@@ -158,7 +159,7 @@ class Addition(NumberTask):
 
     def answers(self, prompts: Tensor, length: int) -> Tensor:
         """Sums, as they are written."""
-        size = self.answer_digits(length)
+        size = self._answer_size(length)
         significance = significances(prompts, reversed=self.order == "reversed")
         columns = prompts.new_zeros(*prompts.shape[:-1], size + 1)
         columns.scatter_add_(-1, significance.where(prompts < BASE, size), prompts)
@@ -195,4 +196,10 @@ class Addition(NumberTask):
 
     def _written_digits(self, length: int) -> int:
         """How many digits the longest operand is written with."""
+        if self.padding == "fixed":
+            return self.longest
         return self.answer_digits(length) if self.padding == "answer" else length
+
+    def _answer_size(self, length: int) -> int:
+        """How many digits the longest answer is written with."""
+        return self.answer_digits(self.longest if self.padding == "fixed" else length)

@@ -1,5 +1,6 @@
 """String edits: copy, push, pop, shift, unshift, reverse and more, asked for by name."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -67,6 +68,11 @@ class StringEdits(AnswerTask):
     operations: tuple[str, ...] = OPERATIONS
     """What may be asked for."""
 
+    piece: int | None = None
+    """The longest string of one edit: inputs of more letters join several, prompt behind prompt and
+    answer behind answer, with strings as equal in length as may be (ours). Without it, all inputs
+    are single edits."""
+
     longest: int = 40
     """The longest string. Ours."""
 
@@ -81,6 +87,7 @@ class StringEdits(AnswerTask):
         once = len(set(self.operations)) == len(self.operations)
         require(once, "operations", self.operations, "each but once")
         require(self.longest >= 1, "longest", self.longest, "at least 1")
+        require(self.piece is None or self.piece >= 1, "piece", self.piece, "at least 1")
         require_name(self.split, SPLITS, "split")
 
     @property
@@ -108,31 +115,55 @@ class StringEdits(AnswerTask):
         return replace(self, split="held-out")
 
     def sizes(self, length: int) -> tuple[int, int]:
-        """Operation, letter, string and separator; the longest answer and END."""
-        answer = 2 * length if "duplicate" in self.operations else length
-        return length + 3, max(answer, length + 1) + 1
+        """Operations, letters, strings and the separator; the longest answer and END."""
+        sizes = self._piece_sizes(length)
+        return length + 2 * len(sizes) + 1, sum(map(self._answer_size, sizes)) + 1
 
     def count_inputs(self, length: int) -> int:
         """All operations with either letter, of all strings of the split."""
-        return len(self.operations) * 2 * count_split(length, self.split)
+        sizes = self._piece_sizes(length)
+        return math.prod(len(self.operations) * 2 * count_split(n, self.split) for n in sizes)
 
     def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
-        """An operation, a letter, a string and the separator."""
-        words, string = draw_words(key, count, (2, length))
+        """An operation, a letter and a string for every piece, and the separator."""
+        sizes = self._piece_sizes(length)
+        words = draw_words(key, count, [part for size in sizes for part in (2, size)])
         numbers = [FIRST_OPERATION + OPERATIONS.index(name) for name in self.operations]
         choices = torch.tensor(numbers, device=key.device)
-        operation = choices[below(words[..., :1], len(choices))]
-        parts = [operation, below(words[..., 1:], 2), split_bits(string, self.split)]
+        parts = []
+        for chosen, string in zip(words[::2], words[1::2], strict=True):
+            operation = choices[below(chosen[..., :1], len(choices))]
+            parts += [operation, below(chosen[..., 1:], 2), split_bits(string, self.split)]
         return functional.pad(torch.cat(parts, -1), (0, 1), value=SEPARATOR)
 
     def answers(self, prompts: Tensor, length: int) -> Tensor:
         """The edited strings and END."""
-        size = self.sizes(length)[1]
-        operation, letter = prompts[..., 0] - FIRST_OPERATION, prompts[..., 1:2]
-        string = prompts[..., 2:-1]
-        flipped = string ^ _FLIPS.to(prompts.device)[operation].unsqueeze(-1)
+        sizes = self._piece_sizes(length)
+        pieces = prompts[..., :-1].split([size + 2 for size in sizes], -1)
+        answers = [self._edited(one, size) for one, size in zip(pieces, sizes, strict=True)]
+        if len(sizes) == 1:
+            return answers[0]
+        joined = torch.cat([one[..., :-1] for one in answers], -1)
+        joined = functional.pad(joined.masked_fill(joined == END, EMPTY), (0, 1), value=EMPTY)
+        return compact(joined, END)
+
+    def _piece_sizes(self, length: int) -> list[int]:
+        """How many letters each piece has."""
+        count = 1 if self.piece is None else -(-length // self.piece)
+        return [(length + place) // count for place in reversed(range(count))]
+
+    def _answer_size(self, length: int) -> int:
+        """How many letters the longest answer to one piece has."""
+        return max(2 * length if "duplicate" in self.operations else length, length + 1)
+
+    def _edited(self, piece: Tensor, length: int) -> Tensor:
+        """The answer to an operation, a letter and a string, with END."""
+        size = self._answer_size(length) + 1
+        operation, letter = piece[..., 0] - FIRST_OPERATION, piece[..., 1:2]
+        string = piece[..., 2:]
+        flipped = string ^ _FLIPS.to(piece.device)[operation].unsqueeze(-1)
         known = functional.pad(torch.cat([flipped, letter], -1), (0, 1), value=END)
-        answer = known.gather(-1, _sources(length, size).to(prompts.device)[operation])
+        answer = known.gather(-1, _sources(length, size).to(piece.device)[operation])
         if "remove" not in self.operations:
             return answer
         left = functional.pad(

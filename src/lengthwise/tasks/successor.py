@@ -22,7 +22,7 @@ class Successor(NumberTask):
 
     Numbers of a length are all equally likely. (Attention Bias Calibration, arXiv 2310.11984, whose
     code fills numbers up with zeros to one size for all lengths, so that no input of a test is
-    longer than those of training; here a longer number is a longer input.)
+    longer than those of training: that is `fixed`. By default a longer number is a longer input.)
     """
 
     defaults: ClassVar[Mapping[str, Any]] = {
@@ -34,12 +34,17 @@ class Successor(NumberTask):
     padded: bool = False
     """Whether the answer has a leading zero where it has no more digits than the number."""
 
+    fixed: bool = False
+    """Whether numbers have leading zeros up to the longest there are, and answers one digit more:
+    inputs of all lengths then have one size, and only their leading zeros tell them apart."""
+
     def answer_digits(self, length: int) -> int:
         """One more than the number: 999 has the successor 1000."""
         return length + 1
 
     def sizes(self, length: int) -> tuple[int, int]:
         """The number and =; the answer and END."""
+        length = self.longest if self.fixed else length
         return length + 1, length + 2
 
     def count_inputs(self, length: int) -> int:
@@ -51,12 +56,15 @@ class Successor(NumberTask):
         (words,) = draw_words(key, count, (length,))
         digits = draw_numbers(words, length)
         digits[..., 0] = split_symbol(words[..., 0], digits[..., 1:], BASE, self.split)
+        if self.fixed:
+            digits = functional.pad(digits, (0, self.longest - length))
         digits = digits if self.order == "reversed" else digits.flip(-1)
         return functional.pad(digits, (0, 1), value=EQUALS)
 
     def answers(self, prompts: Tensor, length: int) -> Tensor:
         """Successors, as they are written."""
-        digits = prompts[..., :length]
+        digits = prompts[..., :-1]
         columns = digits.clone() if self.order == "reversed" else digits.flip(-1)
         columns[..., 0] += 1
-        return self._answer(carried(columns, length + 1), padded=self.padded)
+        whole = carried(columns, digits.shape[-1] + 1)
+        return self._answer(whole, padded=self.padded or self.fixed)

@@ -15,6 +15,8 @@ from lengthwise.registry import MODELS
 from lengthwise.remedies import Remedy
 from lengthwise.runs import Recipe, load_model, save_model
 from lengthwise.tasks import (
+    Addition,
+    AnswerTask,
     ArgmaxRetrieval,
     HiddenFactors,
     Othello,
@@ -23,10 +25,12 @@ from lengthwise.tasks import (
     SeriesTask,
     SetComplement,
     SetTask,
+    Successor,
     Task,
     Tokens,
     TokenTask,
 )
+from lengthwise.testing._answering import require_answers_in_order, require_padding_unread
 from lengthwise.testing._shared import (
     CLOSE,
     SITES,
@@ -54,7 +58,12 @@ class ModelConformance:
     models: Sequence[Any]
 
     def tasks(self, model: Model) -> list[Task]:
-        """Small tasks that `model` reads; those of tokens ask after every prefix, or once."""
+        """Small tasks that `model` reads; those of tokens ask after every prefix, or once.
+
+        Of a model for written answers, prompts of one length have one size, or several.
+        """
+        if issubclass(model.reads, AnswerTask):
+            return [Successor(longest=6), Addition(padding="none", longest=6)]
         if issubclass(model.reads, SetTask):
             return [ArgmaxRetrieval(classes=3)]
         if issubclass(model.reads, SeriesTask):
@@ -133,7 +142,8 @@ class ModelConformance:
             shapes = {name: tensor.shape for name, tensor in one.state_dict().items()}
             assert shapes == {name: tensor.shape for name, tensor in outline.state_dict().items()}
             logits = one(batch.inputs)
-            assert logits.shape in ((4, LENGTH, task.outputs), (4, task.outputs))
+            size = task.input_size(LENGTH) if isinstance(task, TokenTask) else LENGTH
+            assert logits.shape in ((4, size, task.outputs), (4, task.outputs))
             assert logits.dim() + task.numbers > batch.labels.dim()
             assert logits.isfinite().all()
 
@@ -227,6 +237,11 @@ class ModelConformance:
         """Where every prefix is asked. A model that says it is not causal reads them instead."""
         if not issubclass(model.reads, TokenTask):
             pytest.skip("reads no tokens")
+        if issubclass(model.reads, AnswerTask):
+            for answers in self.tasks(model):
+                assert isinstance(answers, AnswerTask)
+                require_answers_in_order(self.built(model, answers), answers, LENGTH)
+            return
         causal = getattr(model, "causal", True)
         task: Task = SetComplement(7) if causal else Sum()
         one = self.built(model, task).eval()
@@ -248,6 +263,11 @@ class ModelConformance:
         """Ids that are not given are 0, 1, ...; padding is as good as absent."""
         if not issubclass(model.reads, TokenTask):
             pytest.skip("reads no tokens")
+        if issubclass(model.reads, AnswerTask):
+            for answers in self.tasks(model):
+                assert isinstance(answers, AnswerTask)
+                require_padding_unread(self.built(model, answers), answers, LENGTH)
+            return
         one = self.built(model, Sum()).eval()
         tokens = torch.randint(7, (4, LENGTH))
         ids = torch.arange(LENGTH).expand(4, LENGTH)

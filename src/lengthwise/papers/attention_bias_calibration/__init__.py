@@ -1,0 +1,3 @@
+"""Attention Bias Calibration (arXiv 2310.11984)."""
+
+ARXIV = "arXiv 2310.11984"

@@ -1,0 +1,1 @@
+"""Successor and addition with calibrated biases, padded and unpadded."""

@@ -1,0 +1,1 @@
+"""String edits in a band of lengths: shorter and longer ones, and joined ones."""
