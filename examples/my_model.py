@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from lengthwise.errors import require
-from lengthwise.hyperparameters import Hyperparameters
+from lengthwise import Hyperparameters
 from lengthwise.models import Model, model
 from lengthwise.remedies import Dropout
 from lengthwise.tasks import Task, Tokens, TokenTask

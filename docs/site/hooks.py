@@ -16,7 +16,7 @@ from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reference import API_PAGES, written  # noqa: E402
+from reference import API_PAGES, written
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

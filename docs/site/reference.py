@@ -19,12 +19,10 @@ class ApiPage:
     name: str
     about: str
     modules: tuple[str, ...]
-
-
-def _files_of(package: str) -> tuple[str, ...]:
-    """A package and its public files, in the order of their names."""
-    files = sorted((SOURCE / "lengthwise" / package).glob("[a-z]*.py"))
-    return (package, *(f"{package}.{file.stem}" for file in files))
+    """Modules below `lengthwise`, of which all public names are explained."""
+    by_name: str = ""
+    """A package whose parts are known by name: each is listed with its fields, while the methods
+    that all of them share are explained once, at the class that they inherit from."""
 
 
 API_PAGES = (
@@ -46,9 +44,9 @@ API_PAGES = (
         "training", "measures",
     )),
     ApiPage("runs", "recipes and folders that hold a training", ("runs", "runs.othello_reading")),
-    ApiPage("tasks", "what models are trained on", _files_of("tasks")),
-    ApiPage("models", "what is trained", _files_of("models")),
-    ApiPage("remedies", "what claims to carry a model further", _files_of("remedies")),
+    ApiPage("tasks", "what models are trained on", ("tasks",), by_name="tasks"),
+    ApiPage("models", "what is trained", ("models", "models.gpt"), by_name="models"),
+    ApiPage("remedies", "what claims to carry a model further", ("remedies",), by_name="remedies"),
     ApiPage("theory", "theorems as checks and constructions", ("theory",)),
     ApiPage("othello", "random games and their boards", ("othello",)),
     ApiPage("report", "figures", ("report.style", "report.lengths", "report.boards")),
@@ -62,12 +60,14 @@ API_PAGES = (
 def public_names(module: str) -> list[str]:
     """What a module offers: its `__all__`, or else what it defines without an underscore.
 
+    Of constants only those are taken that have a docstring.
+
     Args:
         module: Its name below `lengthwise`; "" is the package itself.
     """
     tree = ast.parse(_file(module).read_text(encoding="utf-8"))
     defined: list[str] = []
-    for node in tree.body:
+    for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             defined.append(node.name)
         targets = node.targets if isinstance(node, ast.Assign) else []
@@ -75,16 +75,27 @@ def public_names(module: str) -> list[str]:
         for target in targets:
             if isinstance(target, ast.Name) and target.id == "__all__":
                 return [name for name in ast.literal_eval(node.value) if name != "__version__"]  # type: ignore[union-attr, arg-type]
-            if isinstance(target, ast.Name):
+            if isinstance(target, ast.Name) and _is_docstring(after):
                 defined.append(target.id)
     return [name for name in defined if not name.startswith("_")]
 
 
-def shown_names(module: str) -> list[str]:
-    """What the reference shows of a module: its public names that its package does not offer."""
-    package, _, file = module.rpartition(".")
-    offered = public_names(package) if package and file else []
-    return [name for name in public_names(module) if name not in offered]
+def parts_by_name(package: str) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Every class under a decorator such as `@task("parity")`.
+
+    Args:
+        package: "tasks", "models" or "remedies".
+
+    Yields:
+        Its name, the module and the class that define it, and the names of its public fields.
+    """
+    decorator = {"tasks": "task", "models": "model", "remedies": "remedy"}[package]
+    for file in sorted((SOURCE / "lengthwise" / package).glob("[a-z]*.py")):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            for call in node.decorator_list if isinstance(node, ast.ClassDef) else []:
+                if isinstance(call, ast.Call) and ast.unparse(call.func) == decorator:
+                    name = ast.literal_eval(call.args[0])
+                    yield name, f"{package}.{file.stem}", node.name, _fields(node)
 
 
 def written() -> Iterator[tuple[str, str]]:
@@ -97,10 +108,38 @@ def written() -> Iterator[tuple[str, str]]:
     for page in API_PAGES:
         parts = [f"# {page.name}", "", f"*{page.about[0].upper()}{page.about[1:]}.*", ""]
         for module in page.modules:
-            if names := shown_names(module):
-                listed = "".join(f"\n        - {name}" for name in names)
-                parts += [f"::: lengthwise.{module}", f"    options:\n      members:{listed}", ""]
-        yield page.name, "\n".join(parts)
+            offered = public_names(module.rpartition(".")[0]) if "." in module else []
+            names = [name for name in public_names(module) if name not in offered]
+            parts += [_directive(module, names)]
+        if page.by_name:
+            parts += ["## By name", ""]
+            offered = public_names(page.by_name)
+            for name, module, kind, fields in parts_by_name(page.by_name):
+                if kind in offered:
+                    parts += [f"### {name}", "", f"[`{kind}`][lengthwise.{page.by_name}.{kind}]"]
+                else:
+                    parts += [f"### {name}", "", _directive(f"{module}.{kind}", fields, level=4)]
+        yield page.name, "\n\n".join(parts)
+
+
+def _directive(name: str, members: list[str], level: int = 2) -> str:
+    listed = "".join(f"\n        - {member}" for member in members) if members else " false"
+    options = f"    options:\n      heading_level: {level}\n      members:{listed}"
+    return f"::: lengthwise.{name}\n{options}"
+
+
+def _is_docstring(node: ast.stmt | None) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _fields(node: ast.ClassDef) -> list[str]:
+    fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+    names = [one.target.id for one in fields if isinstance(one.target, ast.Name)]
+    return [
+        name
+        for name, one in zip(names, fields, strict=True)
+        if not name.startswith("_") and "ClassVar" not in ast.unparse(one.annotation)
+    ]
 
 
 def _home(name: str) -> str:
