@@ -16,6 +16,7 @@ from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from notebooks import as_markdown
 from reference import API_PAGES, written
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +29,7 @@ HOW_TO = (
 )  # fmt: skip
 BACKGROUND = ("remedies", "tasks", "othello", "theory", "vanishing-variance", "design")
 ABOUT = {"What changed": "CHANGELOG.md", "Contribute": "CONTRIBUTING.md"}
+COMPARISON = "results/compare/page.html"
 LANGUAGES = {".py": "python", ".toml": "toml", ".yml": "yaml", ".txt": "text"}
 
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
@@ -44,7 +46,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         {"Tutorials": [f"tutorials/{name}.md" for name in TUTORIALS]},
         {"How to": [f"{name}.md" for name in HOW_TO]},
         {"Background": [f"{name}.md" for name in (*BACKGROUND, *others)]},
-        {"Results": ["results/README.md", *(f"results/{name}/README.md" for name in results)]},
+        {
+            "Results": [
+                "results/README.md",
+                {"The comparison": COMPARISON},
+                *(f"results/{name}/README.md" for name in results),
+            ]
+        },
         {"API": ["api/index.md", *(f"api/{page.name}.md" for page in API_PAGES)]},
         {"About": [{title: _shown(path)} for title, path in ABOUT.items()]},
     ]
@@ -64,6 +72,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             text = (ROOT / path).read_text(encoding="utf-8")
             if path.endswith(".md"):
                 further |= _outside(path, text)
+            elif path.endswith(".ipynb"):
+                text = as_markdown(ROOT / path)
             else:
                 text = f"# {path}\n\n```{LANGUAGES.get(Path(path).suffix, 'text')}\n{text}\n```\n"
             files.append(File.generated(config, _shown(path), content=text))
@@ -78,16 +88,24 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Lead links to files outside docs/ to the pages that show them."""
     uri = page.file.src_uri
     source = _source(uri)
+    if uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]  # all in one screen
 
     def led(link: re.Match[str]) -> str:
         target = _target(source, link[2])
         if target is None:
             return link[0]
-        inside = target.removeprefix("docs/") if target.startswith("docs/") else _shown(target)
+        inside = target.removeprefix("docs/") if _is_page(target) else _shown(target)
         return link[1] + relpath(inside, normpath(join(uri, ".."))) + link[3]
 
     parts = _FENCE.split(markdown)
     return "".join(part if part.startswith("```") else _LINK.sub(led, part) for part in parts)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Keep the table that the comparison offers for download, which is a page of the site, too."""
+    table = Path(COMPARISON).with_name("table.md")
+    (Path(config.site_dir) / table).write_bytes((DOCS / table).read_bytes())
 
 
 def _shown(path: str) -> str:
@@ -105,8 +123,8 @@ def _source(uri: str) -> str:
 
 
 def _target(source: str, link: str) -> str | None:
-    """The file that a link leads to, from the root of the repository; None if it leads elsewhere."""
-    if "://" in link or link.startswith(("mailto:", "/")):
+    """The file a link leads to, from the root of the repository; None if it leads elsewhere."""
+    if "://" in link or link.startswith(("mailto:", "data:", "/")):
         return None
     target = normpath(join(source, "..", link))
     return target if (ROOT / target).is_file() else None
@@ -116,4 +134,9 @@ def _outside(source: str, text: str) -> set[str]:
     """Files outside docs/ that a page links to."""
     text = _FENCE.sub("", text)
     found = {_target(source, link[2]) for link in _LINK.finditer(text)}
-    return {path for path in found if path is not None and not path.startswith("docs/")}
+    return {path for path in found if path is not None and not _is_page(path)}
+
+
+def _is_page(path: str) -> bool:
+    """Whether the site has a file of the repository as it is; scripts and the rest are shown."""
+    return path.startswith("docs/") and not path.endswith(".py")

