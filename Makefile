@@ -29,6 +29,8 @@ lint: $(VENV)/.all
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	MYPYPATH=src:tests:docs/site $(BIN)/mypy --explicit-package-bases --check-untyped-defs \
+	  --allow-untyped-defs tests docs/site
 
 bench: $(VENV)/.bench
 	@status=0; for script in benchmarks/[a-z]*.py; do \

@@ -70,13 +70,13 @@ def public_names(module: str) -> list[str]:
     for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             defined.append(node.name)
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
-        for target in targets:
-            if isinstance(target, ast.Name) and target.id == "__all__":
-                return [name for name in ast.literal_eval(node.value) if name != "__version__"]  # type: ignore[union-attr, arg-type]
-            if isinstance(target, ast.Name) and _is_docstring(after):
-                defined.append(target.id)
+        if not isinstance(node, ast.Assign | ast.AnnAssign):
+            continue
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if isinstance(target, ast.Name) and target.id == "__all__" and node.value is not None:
+            return [name for name in ast.literal_eval(node.value) if name != "__version__"]
+        if isinstance(target, ast.Name) and _is_docstring(after):
+            defined.append(target.id)
     return [name for name in defined if not name.startswith("_")]
 
 
@@ -92,7 +92,9 @@ def parts_by_name(package: str) -> Iterator[tuple[str, str, str, list[str]]]:
     decorator = {"tasks": "task", "models": "model", "remedies": "remedy"}[package]
     for file in sorted((SOURCE / "lengthwise" / package).glob("[a-z]*.py")):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            for call in node.decorator_list if isinstance(node, ast.ClassDef) else []:
+            if not isinstance(node, ast.ClassDef):
+                continue
+            for call in node.decorator_list:
                 if isinstance(call, ast.Call) and ast.unparse(call.func) == decorator:
                     name = ast.literal_eval(call.args[0])
                     yield name, f"{package}.{file.stem}", node.name, _fields(node)

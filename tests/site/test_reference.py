@@ -2,7 +2,6 @@
 
 import ast
 import re
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any
 
 import pytest
 
-griffe = pytest.importorskip("griffe")
+pytest.importorskip("griffe")
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "docs/site"))
-
+import griffe
 from completed import Completed, entries, section
 from reference import API_PAGES, parts_by_name, public_names
+
+ROOT = Path(__file__).parents[2]
 
 BY_NAME = [page.by_name for page in API_PAGES if page.by_name]
 OF_FRAMEWORKS = ("_", "test_", "pytest_", "on_")
