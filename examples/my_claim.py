@@ -1,6 +1,7 @@
 """A claim of one's own: ALiBi helps a small GPT with inputs that are longer than in training."""
 
 import polars
+from matplotlib.figure import Figure
 
 from lengthwise import Hyperparameters, recipe_for
 from lengthwise.claims import (
@@ -16,7 +17,7 @@ from lengthwise.claims import (
 from lengthwise.claims.readings import SMALLEST_FACTOR, alive, by_seed, paired_ratio
 from lengthwise.models import GPTModel
 from lengthwise.report.lengths import Curve, figure_by_length
-from lengthwise.report.style import COLOURS, Figure
+from lengthwise.report.style import COLOURS
 from lengthwise.tasks import SetComplement
 
 VARIANTS = {"learned": COLOURS["orange"], "alibi": COLOURS["blue"]}

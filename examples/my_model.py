@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from lengthwise import Hyperparameters
 from lengthwise.errors import require
-from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models import Model, model
 from lengthwise.remedies import Dropout
 from lengthwise.tasks import Task, Tokens, TokenTask

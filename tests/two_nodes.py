@@ -1,5 +1,6 @@
 """A real Ray cluster of two nodes on this machine."""
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ def two_nodes() -> Iterator[Any]:
 
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     made.add_node(num_cpus=1)
-    ray.init(address=made.address, logging_level="ERROR", log_to_driver=False)
+    ray.init(address=made.address, logging_level=logging.ERROR, log_to_driver=False)
     yield made
     ray.shutdown()
     made.shutdown()

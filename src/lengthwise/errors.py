@@ -25,13 +25,25 @@ def require(condition: bool, field: str, value: Any, expected: str) -> None:
         field: The name the user knows the value by.
         value: The value that was given.
         expected: What would be right, to be read after "expected".
+
+    Raises:
+        InputError: The condition does not hold.
     """
     if not condition:
         raise InputError(f"{field} = {value!r}: expected {expected}")
 
 
 def require_name(name: str, known: Iterable[str], field: str) -> None:
-    """Raise `InputError` unless `name` is one of `known`, suggesting the nearest one."""
+    """Raise `InputError` unless `name` is one of `known`, suggesting the nearest one.
+
+    Args:
+        name: What was given.
+        known: What there is.
+        field: The name the user knows the value by.
+
+    Raises:
+        InputError: It is none of them.
+    """
     known = sorted(known)
     if name in known:
         return

@@ -31,14 +31,23 @@ _LOWBIAS_2 = _signed(0x846CA68B, 32)
 
 
 def address(*path: int | str) -> int:
-    """The key of the stream at `path`; different paths give unrelated streams."""
+    """The key of the stream at `path`; different paths give unrelated streams.
+
+    Args:
+        *path: Numbers and words, such as a seed and a name.
+    """
     text = "\0".join(f"{type(part).__name__}:{part}" for part in path)
     digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
 def at(key: Tensor, step: Tensor | int) -> Tensor:
-    """The key of sub-stream number `step` of `key`; shapes broadcast."""
+    """The key of sub-stream number `step` of `key`; shapes broadcast.
+
+    Args:
+        key: Streams.
+        step: Numbers of sub-streams.
+    """
     # As a tensor, because only tensors wrap around at 64 bits.
     return _mixed(key + (torch.as_tensor(step, device=key.device) + 1) * _GOLDEN)
 
@@ -58,7 +67,12 @@ def bits(key: Tensor, count: int, first: int = 0) -> Tensor:
 
 
 def bits_at(key: Tensor, numbers: Tensor) -> Tensor:
-    """As `bits`, but any `numbers` of a stream: `(*key.shape, count)`, or `(count,)` for all."""
+    """As `bits`, but any `numbers` of a stream: `(*key.shape, count)`, or `(count,)` for all.
+
+    Args:
+        key: Streams.
+        numbers: Which of their numbers.
+    """
     key = _mixed(key)
     low = key.to(torch.int32).unsqueeze(-1)
     high = _shift(key, 32, 64).to(torch.int32).unsqueeze(-1)
@@ -69,12 +83,21 @@ def bits_at(key: Tensor, numbers: Tensor) -> Tensor:
 
 
 def below(words: Tensor, bound: int | Tensor) -> Tensor:
-    """Turn `bits` into integers of 0..bound-1 (a bias of at most bound / 2**32 is accepted)."""
+    """Turn `bits` into integers of 0..bound-1 (a bias of at most bound / 2**32 is accepted).
+
+    Args:
+        words: What `bits` gave.
+        bound: How many numbers there are.
+    """
     return ((words.to(torch.int64) + (1 << 31)) * bound) >> 32
 
 
 def unit(words: Tensor) -> Tensor:
-    """Turn `bits` into float32 numbers of [0, 1): multiples of 2**-24, equally likely."""
+    """Turn `bits` into float32 numbers of [0, 1): multiples of 2**-24, equally likely.
+
+    Args:
+        words: What `bits` gave.
+    """
     return ((words >> 8) & 0xFFFFFF).to(torch.float32) * 2.0**-24
 
 
@@ -86,7 +109,11 @@ def where() -> int:
 
 @contextmanager
 def seeded(*path: int | str) -> Iterator[None]:
-    """Inside, torch's own generator is at the start of the stream at `path`; outside, untouched."""
+    """Inside, torch's own generator is at the start of the stream at `path`; outside, untouched.
+
+    Args:
+        *path: Numbers and words, as in `address`.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(address(*path))
         yield

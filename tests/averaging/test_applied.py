@@ -1,5 +1,7 @@
 """A model that carries averaged weights, and what is refused while it does."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -96,7 +98,8 @@ def test_averaged_weights_are_not_live(model):
     moved(average, model)
     require_live(model)
     with average.applied():
-        for carrier in (model, torch.compile(model), {"view": model.weight[0]}, {"b": model.bias}):
+        carriers: list[Any] = [model, torch.compile(model)]
+        for carrier in (*carriers, {"view": model.weight[0]}, {"b": model.bias}):
             with pytest.raises(AveragingError, match=r"carries averaged weights"):
                 require_live(carrier)
         require_live(nn.Linear(2, 2))

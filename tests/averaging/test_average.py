@@ -3,6 +3,7 @@
 import copy
 import itertools
 import os
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from lengthwise.averaging import BEMA, EMA, AveragingError
 from lengthwise.errors import InputError
 
 
-def small_model() -> nn.Sequential:
+def small_model() -> Any:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.GELU(), nn.Linear(8, 2))
 
@@ -133,8 +134,10 @@ def test_buffers(mode):
 
 
 def test_names_survive_compile_whole_and_in_parts():
-    plain, whole, parts = small_model(), torch.compile(small_model()), small_model()
-    parts[0] = torch.compile(parts[0])
+    plain, parts = small_model(), small_model()
+    whole: Any = torch.compile(small_model())
+    first: Any = torch.compile(parts[0])
+    parts[0] = first
     averages = [EMA(model) for model in (plain, whole, parts)]
     for average in averages:
         average.update()
@@ -145,7 +148,7 @@ def test_names_survive_compile_whole_and_in_parts():
 
 def test_a_compiled_model_computes_with_the_average():
     model = small_model().eval()
-    compiled = torch.compile(model, backend="eager")
+    compiled: Any = torch.compile(model, backend="eager")
     average = BEMA(compiled)
     x = torch.randn(3, 4)
     compiled(x)  # compiled with the live weights
@@ -161,11 +164,12 @@ def test_a_compiled_model_computes_with_the_average():
 
 def test_names_survive_ddp():
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
-    store = torch.distributed.HashStore()
+    store = torch.distributed.HashStore()  # type: ignore[attr-defined]
     torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     try:
         wrapped = nn.parallel.DistributedDataParallel(small_model())
-        average = EMA(torch.compile(wrapped))
+        compiled: Any = torch.compile(wrapped)
+        average = EMA(compiled)
         average.update()
         assert list(average.weights()) == [n for n, _ in small_model().named_parameters()]
     finally:
@@ -247,7 +251,7 @@ def test_attached_averages_count_optimizer_steps_under_accumulation():
     dtype=st.sampled_from([torch.float32, torch.bfloat16, torch.float64]),
     buffers=st.sampled_from(["copy", "average"]),
     interruptions=st.sets(st.integers(1, 14), max_size=3),
-    kind=st.sampled_from([EMA, BEMA]),
+    kind=st.sampled_from((EMA, BEMA)),
 )
 def test_an_interrupted_training_equals_an_uninterrupted_one(
     schedule, powers, start_after, update_every, dtype, buffers, interruptions, kind

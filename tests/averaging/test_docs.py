@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -57,7 +58,7 @@ def test_every_file_the_page_names_exists():
 
 
 def test_the_picture_can_be_drawn_again(tmp_path):
-    names: dict[str, object] = {"__name__": "picture", "__file__": str(DOCS / "picture.py")}
+    names: dict[str, Any] = {"__name__": "picture", "__file__": str(DOCS / "picture.py")}
     exec(compile((DOCS / "make_averaging_picture.py").read_text(), "picture", "exec"), names)
     names["draw"](tmp_path / "averaging.png")
     assert (tmp_path / "averaging.png").stat().st_size > 10_000

@@ -1,5 +1,7 @@
 """A fleet's stacked parameters: every model has its own powers."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
@@ -24,8 +26,8 @@ def test_each_model_averages_as_if_alone(
     models, schedule, shape, dtype, start_after, update_every, seed
 ):
     generator = torch.Generator().manual_seed(seed)
-    kappas = [torch.rand(models, generator=generator), 0.5]
-    etas = [torch.rand(models, generator=generator).double(), 0.2]
+    kappas: Any = [torch.rand(models, generator=generator), 0.5]
+    etas: Any = [torch.rand(models, generator=generator).double(), 0.2]
     stacked = torch.randn(models, *shape, generator=generator).to(dtype)
     alone = [stacked[k].clone() for k in range(models)]
     options = {"schedule": schedule, "start_after": start_after, "update_every": update_every}

@@ -43,7 +43,9 @@ sizes = st.tuples(
 
 
 @given(sizes, st.integers(0, 1000))
-def test_mix_and_gradients_are_those_of_the_plain_form(size: tuple[int, ...], seed: int) -> None:
+def test_mix_and_gradients_are_those_of_the_plain_form(
+    size: tuple[int, int, int, int, int], seed: int
+) -> None:
     inputs = drawn(*size, seed)
     exact = with_gradients(plain, tuple(one.double() for one in inputs), seed)  # type: ignore[arg-type]
     for ours, theirs in zip(with_gradients(read_items, inputs, seed), exact, strict=True):

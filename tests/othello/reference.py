@@ -65,7 +65,8 @@ def random_game(seed: int, game: int, size: int) -> Iterator[tuple[list[int], in
     """Legal squares, the move and whether the other player passed before it, ply by ply."""
     golden = 0x9E3779B97F4A7C15
     state = mixed((mixed((seed + golden) & WORD) + (game + 1) * golden) & WORD)
-    discs, player, passed = start(size), "black", False
+    discs, passed = start(size), False
+    player: str | None = "black"
     while player is not None:
         choices = legal(discs, player, size)
         state = (state + golden) & WORD

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy
 import polars
@@ -21,7 +22,7 @@ def shard(folder, number, kept):
 @BOTH
 @pytest.mark.parametrize("split", ["all", "train"])
 def test_what_is_written_is_read(tmp_path, kept, split):
-    done = []
+    done: list[Any] = []
     wanted = replace(SMALL, format=kept, split=split, start=40)
     generate(tmp_path / "games", wanted, done.append)
     assert done == [100, 200, 250]

@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -56,7 +57,7 @@ def shades(axes) -> dict[int, str]:
     }
 
 
-def written(axes) -> dict[int, str]:
+def written(axes: Any) -> dict[int, Any]:
     texts = [text for text in axes.texts if text.get_ha() == "center"]
     return {8 * round(t.get_position()[1]) + round(t.get_position()[0]): t for t in texts}
 
@@ -136,7 +137,7 @@ def test_nothing_is_cut_off_or_covered(count, size):
     assert len(figure.axes) == count
     (legend,) = figure.legends
     box, whole = legend.get_window_extent(), figure.bbox
-    boxes = [box, *(axes.get_tightbbox() for axes in figure.axes)]
+    boxes: list[Any] = [box, *(axes.get_tightbbox() for axes in figure.axes)]
     for one in boxes:
         assert whole.x0 <= one.x0 < one.x1 <= whole.x1
         assert whole.y0 <= one.y0 < one.y1 <= whole.y1

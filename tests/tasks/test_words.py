@@ -29,7 +29,8 @@ def test_compiled_numbers_are_those_of_the_streams(
 def test_compiled_directions_are_sums_of_bytes(keys: list[int], width: int) -> None:
     """Four bytes make a component, exactly, before the vector is scaled."""
     words = bits(torch.tensor(keys), width).long()
-    whole = sum((words >> shift) & 0xFF for shift in (0, 8, 16, 24)) - 510
+    parts = [(words >> shift) & 0xFF for shift in (0, 8, 16, 24)]
+    whole = torch.stack(parts).sum(0) - 510
     length = whole.double().square().sum(-1, keepdim=True).sqrt().clamp(min=1.0)
     assert torch.equal(directions(torch.tensor(keys), width), (whole / length).float())
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "theory.md").read_text(encoding="utf-8")
@@ -16,7 +17,7 @@ def test_the_snippets_run() -> None:
 
 
 def test_the_pictures_can_be_drawn_again(tmp_path: Path) -> None:
-    names: dict[str, object] = {"__name__": "pictures", "__file__": str(DOCS / "pictures.py")}
+    names: dict[str, Any] = {"__name__": "pictures", "__file__": str(DOCS / "pictures.py")}
     exec(compile((DOCS / "make_theory_pictures.py").read_text(), "pictures", "exec"), names)
     names["draw_constructions"](tmp_path)
     for name in ("theory-constructions.png", "theory-variance.png"):

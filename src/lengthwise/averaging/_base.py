@@ -25,7 +25,20 @@ BiasPower: TypeAlias = Power | Literal["first"] | None
 
 
 class Average(ABC):
-    """An average of weights while training changes them. `EMA` and `BEMA` are the two kinds."""
+    """An average of weights while training changes them. `EMA` and `BEMA` are the two kinds.
+
+    Args:
+        model: A module, or named tensors that training changes in place.
+        ema_powers: Powers of the EMA, of which each costs one copy of the weights.
+        bias_powers: Powers of the correction, which are read out of every EMA.
+        schedule: When and how much the newest weights count.
+        buffer_mode: "copy" or "average": what is done with buffers such as running means.
+        offload: The device that keeps the averages; None is that of the model.
+
+    Raises:
+        InputError: A power or a setting is out of its range.
+        AveragingError: The model carries averaged weights.
+    """
 
     def __init__(
         self,
@@ -85,6 +98,9 @@ class Average(ABC):
 
         Args:
             step: The number of optimizer steps taken so far; one more than last time by default.
+
+        Raises:
+            AveragingError: An optimizer calls `update` already, since `attach`.
         """
         if self._hook is not None:
             raise AveragingError("this average is attached to an optimizer, which calls update()")
@@ -130,7 +146,14 @@ class Average(ABC):
             group.restart()
 
     def attach(self, optimizer: Optimizer) -> None:
-        """Update after every step of `optimizer`, in the place of calls of `update()`."""
+        """Update after every step of `optimizer`, in the place of calls of `update()`.
+
+        Args:
+            optimizer: The optimizer that trains the model.
+
+        Raises:
+            AveragingError: It is attached to an optimizer already.
+        """
         if self._hook is not None:
             raise AveragingError("this average is attached to an optimizer already: detach() first")
         self._hook = optimizer.register_step_post_hook(lambda *_: self._advance())
@@ -157,6 +180,9 @@ class Average(ABC):
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Go on where the average that gave this state stood; nothing changes if it does not fit.
+
+        Args:
+            state: What `state_dict` of such an average gave.
 
         Raises:
             InputError: The state belongs to another model or other settings.
@@ -202,7 +228,12 @@ class Average(ABC):
         return self._read(*self._choose(ema_power, bias_power))
 
     def weights_at(self, ema_index: int, bias_index: int | None = None) -> Weights:
-        """As `weights`, by the positions of the powers; None is the EMA itself."""
+        """As `weights`, by the positions of the powers; None is the EMA itself.
+
+        Args:
+            ema_index: Which of the EMA powers, from 0.
+            bias_index: Which of the bias powers, from 0, or None.
+        """
         return self._read(*self._choose_at(ema_index, bias_index))
 
     def applied(
@@ -213,6 +244,10 @@ class Average(ABC):
         The live weights come back on any exit, bit for bit, and so do the buffers. Contexts of one
         or several averages may be nested.
 
+        Args:
+            ema_power: One of the EMA powers; may be left out where there is one only.
+            bias_power: One of the bias powers, or None for the EMA itself.
+
         Raises:
             AveragingError: There is no average yet.
         """
@@ -221,7 +256,12 @@ class Average(ABC):
     def applied_at(
         self, ema_index: int, bias_index: int | None = None
     ) -> AbstractContextManager[None]:
-        """As `applied`, by the positions of the powers; None is the EMA itself."""
+        """As `applied`, by the positions of the powers; None is the EMA itself.
+
+        Args:
+            ema_index: Which of the EMA powers, from 0.
+            bias_index: Which of the bias powers, from 0, or None.
+        """
         return self._apply(*self._choose_at(ema_index, bias_index))
 
     def _choose(self, ema_power: EMAPower, bias_power: BiasPower) -> tuple[int, Power | None]:

@@ -43,7 +43,14 @@ def live(tensor: Tensor) -> Tensor:
 
 
 def require_live(model: Model) -> None:
-    """Raise `AveragingError` if any tensor carries averaged weights: call it before saving."""
+    """Raise `AveragingError` if any tensor carries averaged weights: call it before saving.
+
+    Args:
+        model: A module, or named tensors.
+
+    Raises:
+        AveragingError: A tensor carries averaged weights.
+    """
     if not _carried:
         return
     for name, tensor in all_tensors(model):

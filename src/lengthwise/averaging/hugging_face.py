@@ -58,7 +58,11 @@ class AveragingCallback(TrainerCallback):
         self._guard: RemovableHandle | None = None
 
     def evaluate_averaged(self, trainer: Trainer) -> None:
-        """Let `evaluate` and `predict` of the trainer, also during training, use the average."""
+        """Let `evaluate` and `predict` of the trainer, also during training, use the average.
+
+        Args:
+            trainer: The trainer that has this callback.
+        """
         for name in ("evaluate", "predict"):
             setattr(trainer, name, self._averaged(getattr(trainer, name)))
 
@@ -68,7 +72,16 @@ class AveragingCallback(TrainerCallback):
         ema_power: EMAPower = "first",
         bias_power: BiasPower = "first",
     ) -> None:
-        """Save the averaged model with its own `save_pretrained`."""
+        """Save the averaged model with its own `save_pretrained`.
+
+        Args:
+            folder: Where to save it.
+            ema_power: One of the EMA powers; may be left out where there is one only.
+            bias_power: One of the bias powers, or None for the EMA itself.
+
+        Raises:
+            AveragingError: There is no average yet.
+        """
         if self.average is None or self._model is None:
             raise AveragingError("there is no average yet: training has not begun")
         guarded = self._guard is not None

@@ -80,7 +80,11 @@ class AveragingCallback(Callback):
         return {} if self.average is None else self.average.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Tensor]) -> None:
-        """Keep the checkpoint's state until the module is ready for it."""
+        """Keep the checkpoint's state until the module is ready for it.
+
+        Args:
+            state_dict: What the checkpoint holds of this callback.
+        """
         self._restored = state_dict or None
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:

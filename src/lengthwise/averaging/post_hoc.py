@@ -48,8 +48,11 @@ class Checkpoint:
     """The weights a training had after a number of steps."""
 
     path: Path
+    """The file or folder."""
     step: int
+    """The step in its name."""
     entries: dict[str, _Entry]
+    """Its tensors by name: where each lies, with shape and type."""
 
 
 def read_series(paths: Sequence[Path]) -> list[Checkpoint]:
@@ -59,6 +62,10 @@ def read_series(paths: Sequence[Path]) -> list[Checkpoint]:
         paths: safetensors files, or folders that hold a model's safetensors files. The step is the
             number after "step" in the name, or else the last number in it; the name of a file
             without a number is completed by its folder's.
+
+    Raises:
+        InputError: There are fewer than two, two are of the same step, or one does not fit the
+            others.
     """
     require(len(paths) >= 2, "checkpoints", [str(path) for path in paths], "at least two")
     series = sorted(map(_open, paths), key=lambda checkpoint: checkpoint.step)
@@ -91,8 +98,22 @@ def average_checkpoints(
     what `BEMA(start_after=first step, update_every=interval)` does during training. Tensors that
     are not floats are those of the last checkpoint. Memory holds one tensor at a time.
 
+    Args:
+        paths: The checkpoints, as `read_series` takes them.
+        out: The safetensors file to write.
+        ema_power: From 0 (the last checkpoint) to 1 (the running mean).
+        bias_power: Power of the correction, or None for the EMA itself.
+        schedule: "paper", "trl", "authors-offline" or "authors-online".
+        lag: Larger makes the first updates count less (rho).
+        multiplier: How fast the clock of the schedule runs (gamma).
+        min_weight: The least that an update counts; None is what the schedule says.
+        overwrite: Whether `out` may be replaced.
+
     Returns:
         The checkpoints in the order of their steps.
+
+    Raises:
+        InputError: A checkpoint does not fit the others, a setting is refused, or `out` exists.
     """
     out = Path(out)
     series = read_series([Path(path) for path in paths])

@@ -25,14 +25,22 @@ class Schedule(ABC):
     """The settings every schedule shares; subclasses give the formulas."""
 
     name: str
+    """The name by which it is asked for."""
     lag: float
+    """Larger makes the first updates count less (rho)."""
     multiplier: float
+    """How fast the clock runs (gamma)."""
     start_after: int
+    """Steps of burn-in (tau)."""
     update_every: int
+    """Steps between two updates (phi)."""
     min_weight: float
+    """The least that an update counts."""
 
     default_min_weight: ClassVar[float] = 0.0
+    """The least that an update counts, unless it is said."""
     least_bias_power: ClassVar[float] = 0.0
+    """The smallest power of the correction that it takes."""
 
     @property
     def snapshot_step(self) -> int:
@@ -45,12 +53,21 @@ class Schedule(ABC):
         return self.start_after + self.update_every
 
     def updates_at(self, step: int) -> bool:
-        """Whether the average takes in the weights of this step."""
+        """Whether the average takes in the weights of this step.
+
+        Args:
+            step: Optimizer steps taken so far.
+        """
         since = step - self.start_after
         return since > 0 and since % self.update_every == 0
 
     def weight(self, step: int, ema_power: Power) -> Power:
-        """Beta: how much the newest weights count in the EMA."""
+        """Beta: how much the newest weights count in the EMA.
+
+        Args:
+            step: Optimizer steps taken so far.
+            ema_power: Power of the EMA.
+        """
         beta = self._beta(step, ema_power)
         if isinstance(beta, Tensor):
             return beta.clamp(min=self.min_weight)
@@ -61,7 +78,12 @@ class Schedule(ABC):
 
     @abstractmethod
     def correction(self, step: int, bias_power: Power) -> Power:
-        """Alpha: how much of theta_t - theta_0 is added to the EMA."""
+        """Alpha: how much of theta_t - theta_0 is added to the EMA.
+
+        Args:
+            step: Optimizer steps taken so far.
+            bias_power: Power of the correction.
+        """
 
 
 class PaperSchedule(Schedule):
@@ -152,6 +174,7 @@ SCHEDULES: dict[str, type[Schedule]] = {
     "authors-offline": AuthorsOfflineSchedule,
     "authors-online": AuthorsOnlineSchedule,
 }
+"""All schedules by name."""
 
 
 def make_schedule(
@@ -164,7 +187,20 @@ def make_schedule(
     min_weight: float | None,
     constant: bool = False,
 ) -> Schedule:
-    """Check the settings and make the named schedule, or one of constant decay in its place."""
+    """Check the settings and make the named schedule, or one of constant decay in its place.
+
+    Args:
+        name: "paper", "trl", "authors-offline" or "authors-online".
+        lag: Larger makes the first updates count less (rho).
+        multiplier: How fast the clock runs (gamma).
+        start_after: Steps of burn-in (tau).
+        update_every: Steps between two updates (phi).
+        min_weight: The least that an update counts; None is what the schedule says.
+        constant: Whether the weight of an update stays the same for ever.
+
+    Raises:
+        InputError: The name is unknown, or a setting is out of its range.
+    """
     require_name(name, SCHEDULES, "schedule")
     require(math.isfinite(lag) and lag >= 0, "lag", lag, "a number >= 0")
     finite = math.isfinite(multiplier)
@@ -186,7 +222,15 @@ def _require_whole(value: int, least: int, field: str) -> None:
 
 
 def check_weight(schedule: Schedule, power: Power) -> None:
-    """Raise `InputError` if the first update would give the newest weights a weight above 1."""
+    """Raise `InputError` if the first update would give the newest weights a weight above 1.
+
+    Args:
+        schedule: The schedule to check.
+        power: Power of the EMA.
+
+    Raises:
+        InputError: The first update would count more than once.
+    """
     step = schedule.first_update
     beta = schedule.weight(step, power)
     largest = float(beta.max()) if isinstance(beta, Tensor) else beta

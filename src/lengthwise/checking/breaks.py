@@ -36,6 +36,7 @@ class BreakLength:
     """Where one rule sees a model break."""
 
     rule: Rule
+    """The rule that sees it."""
     length: float
     """Infinite if it does not break at any of the lengths; not a number if that cannot be said."""
     low: float

@@ -27,17 +27,21 @@ class Check:
     """What a model does at every length, plain and with what-ifs."""
 
     settings: Settings
+    """What was asked for."""
     positions: Positions
+    """What positions the model has, and which length it claims."""
     behaviours: Mapping[int, Behaviour]
     """Of the plain model, by length, ascending."""
     mechanism: Mapping[int, Summary]
     """What attention did, by length; empty if it was not watched."""
     what_ifs: Mapping[str, WhatIf]
+    """What was tried, by name."""
     changed: Mapping[str, Mapping[int, Behaviour]]
     """By what-if and length; the plain model's where a what-if leaves a length as it is."""
     dropped: tuple[str, ...] = ()
     """What was left out for time or memory, a line each."""
     notes: tuple[str, ...] = ()
+    """What was left out, and why."""
 
     @property
     def lengths(self) -> list[int]:
@@ -45,11 +49,20 @@ class Check:
         return list(self.behaviours)
 
     def of(self, what_if: str = PLAIN) -> Mapping[int, Behaviour]:
-        """Behaviour by length, plain or with a what-if."""
+        """Behaviour by length, plain or with a what-if.
+
+        Args:
+            what_if: The name of a what-if; "plain" is the model as it is.
+        """
         return self.behaviours if what_if == PLAIN else self.changed[what_if]
 
     def break_length(self, rule: Rule, what_if: str = PLAIN) -> BreakLength:
-        """Where a rule sees the model break."""
+        """Where a rule sees the model break.
+
+        Args:
+            rule: "loss", "copying" or "needles".
+            what_if: The name of a what-if; "plain" is the model as it is.
+        """
         return break_length(rule, self._values(rule, what_if))
 
     @cached_property
@@ -58,7 +71,13 @@ class Check:
         return {rule: self.break_length(rule) for rule in RULES}
 
     def loss_change(self, length: int, since: int, what_if: str = PLAIN) -> Estimate:
-        """Loss at a length minus loss at another one, paired over documents."""
+        """Loss at a length minus loss at another one, paired over documents.
+
+        Args:
+            length: The longer length.
+            since: The length that it is compared with.
+            what_if: The name of a what-if; "plain" is the model as it is.
+        """
         found = self.of(what_if)
         change = found[length].document_loss - found[since].document_loss
         return estimate(change.tolist(), unit="documents")
@@ -67,13 +86,21 @@ class Check:
         """Loss with a what-if minus loss of the plain model, paired over documents.
 
         The interval is widened for the number of what-ifs that were tried at this length.
+
+        Args:
+            what_if: The name of a what-if.
+            length: At which length.
         """
         change = self.changed[what_if][length].document_loss - self.behaviours[length].document_loss
         looks = max(1, len(self.tried_at(length)))
         return estimate(change.tolist(), unit="documents", looks=looks)
 
     def tried_at(self, length: int) -> list[str]:
-        """The what-ifs that were tried at a length, where they are not the plain model."""
+        """The what-ifs that were tried at a length, where they are not the plain model.
+
+        Args:
+            length: One of the lengths of the check.
+        """
         plain = self.behaviours[length]
         return [name for name, one in self.changed.items() if one.get(length, plain) is not plain]
 

@@ -19,6 +19,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Scale = Literal["quick", "laptop", "paper"]
+"""How large an experiment is."""
 Outcome = Literal["holds", "fails", "undecided"]
 
 
@@ -39,8 +40,11 @@ class PlannedSearch:
     """The search that an experiment rests on."""
 
     space: Space
+    """What is searched."""
     trials: int
+    """How many trials."""
     seed: int = 0
+    """Seed of the trials."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,11 @@ class Results:
     """What an experiment gave: its plan, a table of measures per run, and its search."""
 
     scale: Scale
+    """At which scale."""
     plan: Mapping[str, PlannedRun]
+    """The runs by label."""
     tables: Mapping[str, polars.DataFrame]
+    """The table of each run by label."""
     folder: Path
     """Where the experiment keeps its files; each run lies in a folder of its label."""
     model: str | None = None
@@ -66,7 +73,11 @@ class Results:
     """What functions marked with `once` have computed."""
 
     def folders(self, label: str) -> Sequence[Path]:
-        """The folders of a run."""
+        """The folders of a run.
+
+        Args:
+            label: The label of a run in the plan.
+        """
         return self.parts.get(label, (self.folder / label,))
 
     @property
@@ -79,6 +90,9 @@ def once(compute: Callable[Concatenate[Results, P], T]) -> Callable[Concatenate[
     """Compute a function of results once: findings, figures and tables of a page share it.
 
     What it gives is kept with the results and goes with them.
+
+    Args:
+        compute: A function of results and of things that can be hashed.
     """
 
     @wraps(compute)
@@ -99,8 +113,11 @@ class Picture:
     name: str
     """Such as `figure-3`: also the name of its file."""
     svg: str
+    """The picture as an `<svg>` element."""
     caption: str
+    """What stands below it."""
     alt: str
+    """What it shows, for who cannot see it."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +125,11 @@ class Drawing:
     """How to draw a figure out of results, and its words."""
 
     name: str
+    """The name of its file."""
     draw: Callable[[Results], Figure]
+    """Draws it out of results."""
     caption: str
+    """What stands below it."""
     alt: str
     """What it shows, for those who do not see it."""
 
@@ -119,12 +139,22 @@ class Drawing:
             return self.draw(results)
 
     def picture(self, results: Results) -> Picture:
-        """The figure with its words."""
+        """The figure with its words.
+
+        Args:
+            results: What its experiment gave.
+        """
         return Picture(self.name, as_svg(self(results)), self.caption, self.alt)
 
 
 def drawing(name: str, caption: str, alt: str) -> Callable[[Callable[[Results], Figure]], Drawing]:
-    """Make a drawing of the function below: `@drawing("figure-3", "Caption.", "What it shows")`."""
+    """Make a drawing of the function below: `@drawing("figure-3", "Caption.", "What it shows")`.
+
+    Args:
+        name: The name of the picture's file.
+        caption: What stands below it.
+        alt: What it shows, for who cannot see it.
+    """
     return lambda draw: Drawing(name, draw, caption, alt)
 
 
@@ -135,14 +165,23 @@ class Table:
     name: str
     """Such as `accuracy`: also the name of its file."""
     caption: str
+    """What it holds."""
     columns: Sequence[str]
+    """The heads of its columns."""
     rows: Sequence[Sequence[str]]
+    """Its cells, row by row."""
     shown: bool = True
     """Whether it stands on the page, or is only written as a file beside it."""
 
     @classmethod
     def of_frame(cls, name: str, caption: str, frame: polars.DataFrame) -> "Table":
-        """A table too long for a page: numbers to compute with, to six digits."""
+        """A table too long for a page: numbers to compute with, to six digits.
+
+        Args:
+            name: The name of its CSV file.
+            caption: What it holds.
+            frame: The numbers.
+        """
         rounded = frame.with_columns(polars.selectors.float().round_sig_figs(6))
         cells = rounded.cast(polars.String)
         return cls(name, caption, frame.columns, cells.fill_null("").rows(), shown=False)
@@ -153,11 +192,15 @@ class Section:
     """What a report says about one experiment."""
 
     title: str
+    """Its heading."""
     introduction: str
+    """What stands above its pictures."""
     pictures: Sequence[Picture]
+    """Its figures, in order."""
     notes: Sequence[str]
     """What a reader must know to judge the numbers, such as which values are ours."""
     tables: Sequence[Table] = ()
+    """Its tables, in order."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +208,7 @@ class Experiment:
     """What several claims rest on: runs to train, a search, or nothing but computation."""
 
     name: str
+    """The name of its results' folder."""
     plan: Callable[[Scale], dict[str, PlannedRun]]
     """The runs by label, at a scale; empty where the evidence is computed without training."""
     section: Callable[[Results], Section]
@@ -193,6 +237,7 @@ class Finding:
     effect: str
     """What was estimated, in words."""
     estimate: Estimate
+    """The effect with its interval."""
     smallest: float
     """The smallest effect that would matter: the claim must clear it. Ours."""
     decides: bool = True
@@ -222,7 +267,9 @@ class Verdict:
     """What came out for one claim."""
 
     claim: "Claim"
+    """What was tested."""
     findings: tuple[Finding, ...]
+    """What was found."""
 
     @property
     def outcome(self) -> Outcome:
@@ -268,8 +315,11 @@ class Claim:
     name: str
     """Such as `whats-missing/averaging`."""
     sentence: str
+    """What is claimed, in one sentence."""
     source: str
+    """Where the paper says so."""
     experiment: Experiment
+    """What it rests on."""
     evidence: Callable[[Results], Sequence[Finding]]
     """The findings for and against it; the first one is quoted."""
     drawings: Sequence[Drawing] = ()
@@ -285,5 +335,9 @@ class Claim:
         return self.name.split("/")[0]
 
     def judge(self, results: Results) -> Verdict:
-        """Test the claim on what its experiment gave."""
+        """Test the claim on what its experiment gave.
+
+        Args:
+            results: What its experiment gave.
+        """
         return Verdict(self, tuple(self.evidence(results)))

@@ -17,7 +17,11 @@ Planned = TypeVar("Planned")
 
 
 def claims_of_package(package: types.ModuleType) -> dict[str, Claim]:
-    """Every claim at the top level of a module in `package`, by name and in order."""
+    """Every claim at the top level of a module in `package`, by name and in order.
+
+    Args:
+        package: An imported package, which is walked through.
+    """
     walked = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     return _collected(importlib.import_module(module.name) for module in walked)
 
@@ -36,6 +40,9 @@ def claims_of_file(path: Path) -> dict[str, Claim]:
     their runs, and go with these. Runs that use them are of this very text: after any change to the
     file they are refused. What shall outlast changes to a claim stands in a file of its own, which
     the plan names by its path.
+
+    Args:
+        path: A Python file that you trust.
 
     Raises:
         InputError: If it is no Python file, does not run, or holds no claim.

@@ -76,7 +76,12 @@ def joined(
 
 
 def whole(plan: Mapping[str, PlannedRun], count: int | None = None) -> dict[str, PlannedRun]:
-    """A plan with all models of each run, as results have it."""
+    """A plan with all models of each run, as results have it.
+
+    Args:
+        plan: The runs of an experiment by label.
+        count: How many seeds each shall have; None is as many as planned.
+    """
     found = {}
     for label, run in plan.items():
         seeds = planned_seeds(run, count)

@@ -32,10 +32,13 @@ class Reproduction:
     """All that came out of testing some claims at one scale."""
 
     scale: Scale
+    """At which scale."""
     verdicts: tuple[Verdict, ...]
+    """A verdict per claim."""
     sections: tuple[Section, ...]
     """One per experiment."""
     folders: tuple[RunFolder, ...]
+    """The runs that they rest on."""
 
     @property
     def pictures(self) -> list[Picture]:

@@ -25,9 +25,13 @@ class Estimate:
     """A mean with its 95 % interval, and over how many of what it was taken."""
 
     mean: float
+    """The estimate."""
     low: float
+    """Lower end of its interval."""
     high: float
+    """Upper end of its interval."""
     count: int
+    """How many things it was taken over."""
     unit: str = "seeds"
     """What was counted: seeds, pairs, instances."""
     deviation: float | None = None
@@ -46,6 +50,9 @@ class Estimate:
 
         At the mean and deviation seen, with a power of 80 % and an interval of 95 %. None where no
         number up to a million would, or nothing is known of the deviation.
+
+        Args:
+            smallest: The smallest effect that matters.
         """
         if self.deviation is None or not math.isfinite(self.deviation):
             return None
@@ -60,7 +67,14 @@ class Estimate:
     def of_draws(
         cls, point: float, draws: Sequence[float] | np.ndarray, count: int, unit: str
     ) -> Self:
-        """A point with the middle 95 % of its bootstrap draws."""
+        """A point with the middle 95 % of its bootstrap draws.
+
+        Args:
+            point: The estimate itself.
+            draws: What resampling made of it.
+            count: How many things it was taken over.
+            unit: What these things are, in the plural.
+        """
         low, high = np.quantile(draws, MIDDLE)
         deviation = float(np.std(draws)) * math.sqrt(count)
         return cls(point, float(low), float(high), count, unit, deviation)
@@ -158,6 +172,10 @@ def every(values: Sequence[float], unit: str = "seeds") -> Estimate:
     """Mean, smallest and largest of values, for a claim that must be true of every one of them.
 
     What stands in place of the interval is no estimate: it holds all the values there are.
+
+    Args:
+        values: One value per instance.
+        unit: What the instances are, in the plural.
     """
     sample = np.asarray(values, dtype=np.float64)
     low, high = float(sample.min()), float(sample.max())
@@ -165,7 +183,13 @@ def every(values: Sequence[float], unit: str = "seeds") -> Estimate:
 
 
 def bootstrap(values: Sequence[float], resamples: int = 10_000, unit: str = "seeds") -> Estimate:
-    """The mean and its 95 % interval from resampling at least two values with replacement."""
+    """The mean and its 95 % interval from resampling at least two values with replacement.
+
+    Args:
+        values: The values, one per seed or whatever was drawn.
+        resamples: How often to resample.
+        unit: What the values are, in the plural.
+    """
     found = stats.bootstrap(
         (values,), np.mean, n_resamples=resamples, method="percentile", rng=np.random.default_rng(0)
     )
@@ -175,7 +199,11 @@ def bootstrap(values: Sequence[float], resamples: int = 10_000, unit: str = "see
 
 
 def p_value(values: Sequence[float]) -> float:
-    """How likely a mean this far from 0 would be by chance: Student's t test, two-sided."""
+    """How likely a mean this far from 0 would be by chance: Student's t test, two-sided.
+
+    Args:
+        values: Paired differences, at least two.
+    """
     if min(values) == max(values):
         return float(values[0] == 0)
     return float(stats.ttest_1samp(values, 0.0).pvalue)
@@ -227,7 +255,11 @@ class TopPortion:
         return Estimate.of_draws(self.point, self.draws, self.pairs, "pairs")
 
     def minus(self, other: "TopPortion") -> Estimate:
-        """The difference to another portion, draw by draw."""
+        """The difference to another portion, draw by draw.
+
+        Args:
+            other: The portion that is subtracted.
+        """
         point, draws = self.point - other.point, self.draws - other.draws
         return Estimate.of_draws(point, draws, min(self.pairs, other.pairs), "pairs")
 

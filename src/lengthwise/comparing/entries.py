@@ -57,7 +57,11 @@ class Entry:
         return dataclasses.replace(self, name="", specification="", weights="raw")
 
     def recipe(self, baseline: Recipe) -> Recipe:
-        """The recipe of its models on the task of the baseline's."""
+        """The recipe of its models on the task of the baseline's.
+
+        Args:
+            baseline: The recipe of the baseline on a task.
+        """
         return _recipe(baseline, self.model, self.test)
 
 

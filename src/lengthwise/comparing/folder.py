@@ -32,7 +32,12 @@ MOST_FILES = 64
 
 
 class StudyFolder:
-    """One study's folder: `create_or_open` it to train, `open` it to read."""
+    """One study's folder: `create_or_open` it to train, `open` it to read.
+
+    Args:
+        path: The folder.
+        description: What its `study.json` says.
+    """
 
     def __init__(self, path: Path, description: dict[str, Any]) -> None:
         """Use `create_or_open` or `open` instead."""
@@ -42,13 +47,25 @@ class StudyFolder:
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """Open the folder of a study to read it."""
+        """Open the folder of a study to read it.
+
+        Args:
+            path: The folder.
+
+        Raises:
+            InputError: It holds no study, or a damaged one.
+        """
         path = Path(path)
         return opened(path, "study", FORMAT, lambda description: cls(path, description))
 
     @classmethod
     def create_or_open(cls, path: Path | str, study: Study, command: Sequence[str]) -> Self:
         """The study at `path` with all that `study` asks for, made if it is not there yet.
+
+        Args:
+            path: The folder.
+            study: What is compared.
+            command: The words of the command line, for the record.
 
         Raises:
             InputError: The folder holds something else, or a study that does not go with this one.
@@ -96,7 +113,11 @@ class StudyFolder:
         return read_records(self.files())
 
     def add(self, content: bytes) -> None:
-        """Keep records; whoever calls this holds the lock."""
+        """Keep records; whoever calls this holds the lock.
+
+        Args:
+            content: A Parquet file of records, as bytes.
+        """
         files = self.files()
         number = 1 + (int(files[-1].stem.partition("-")[0]) if files else 0)
         name = f"{number:06d}-{zlib.crc32(content):08x}.parquet"
@@ -114,7 +135,11 @@ class StudyFolder:
                 file.unlink()
 
     def log(self, event: str) -> None:
-        """Add a line to the study's log."""
+        """Add a line to the study's log.
+
+        Args:
+            event: What happened.
+        """
         log(self.path, event)
 
     def _keep(self, study: Study) -> None:

@@ -85,7 +85,9 @@ class Reading:
     """All of a study."""
 
     study: Study
+    """What is compared."""
     tables: list[TaskTable]
+    """The scores of every remedy, task by task."""
     cells: list[list[CellReading]]
     """By task, then by entry."""
     learned: list[bool | None]
@@ -94,6 +96,7 @@ class Reading:
     counted: list[bool]
     """Whether the task counts in reach: something learned it, and all remedies are done there."""
     entries: list[EntryReading]
+    """What was found of each remedy, in the order of the study."""
 
 
 def read(study: Study, records: polars.DataFrame) -> Reading:

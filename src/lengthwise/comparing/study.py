@@ -43,6 +43,7 @@ class Study:
     hyperparameters: Hyperparameters
     """What all models share beside seed and learning rate."""
     scale: str = "own"
+    """The name of its scale, such as `laptop`."""
 
     def __post_init__(self) -> None:
         require(len(self.plans) > 0, "tasks", [], "at least one task")
@@ -81,7 +82,12 @@ class Study:
         return list(found.values())
 
     def cells(self, entry: Entry, plan: Plan) -> dict[tuple[int, float], str]:
-        """The cells of an entry on a task, by seed and learning rate."""
+        """The cells of an entry on a task, by seed and learning rate.
+
+        Args:
+            entry: One of the remedies.
+            plan: One of the tasks, with its settings.
+        """
         recipe = compact(cell_recipe(entry.recipe(plan.recipe)))
         by_rate = {rate: asdict(self._hyperparameters(entry, 1, rate)) for rate in self.rates}
         return {
@@ -132,6 +138,9 @@ class Study:
 
     def joined(self, other: "Study") -> "Study":
         """This study with the tasks, remedies and seeds of another one as well.
+
+        Args:
+            other: A study with the same rules, model and scale.
 
         Raises:
             InputError: They differ in what all cells of a study share.

@@ -26,6 +26,7 @@ class Done:
     """A job that was done."""
 
     job: Any
+    """What was done."""
     content: bytes
     """Of the file of its results."""
 

@@ -9,7 +9,11 @@ from lengthwise.pool import cores, run_jobs
 
 
 class LocalExecutor:
-    """Trains on this machine, in `workers` processes (default: one per core)."""
+    """Trains on this machine, in `workers` processes (default: one per core).
+
+    Args:
+        workers: How many processes; None is one per core.
+    """
 
     name = "local"
 
@@ -19,7 +23,15 @@ class LocalExecutor:
         self.workers = workers or cores()
 
     def run(self, work: Work, jobs: Sequence[Hashable]) -> Iterator[Done | None]:
-        """Do all jobs; see `Executor`."""
+        """Do all jobs; see `Executor`.
+
+        Args:
+            work: What is done for each job.
+            jobs: What to do it for.
+
+        Raises:
+            InputError: A job was refused in its process, with the line that says why.
+        """
         events = run_jobs(partial(_do, work), jobs, self.workers)
         try:
             for event in events:

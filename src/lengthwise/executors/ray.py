@@ -44,7 +44,12 @@ class RayExecutor:
         self.workers = workers
 
     def run(self, work: Work, jobs: Sequence[Hashable]) -> Iterator[Done | None]:
-        """Do all jobs; see `Executor`. Ray does again what a lost node was doing."""
+        """Do all jobs; see `Executor`. Ray does again what a lost node was doing.
+
+        Args:
+            work: What is done for each job.
+            jobs: What to do it for.
+        """
         ray = _import_ray()
         ours = not ray.is_initialized()
         if ours:

@@ -43,7 +43,9 @@ class Baseline:
     """What one measure comes to at one length, for predictors that do not read the input."""
 
     measure: str
+    """The name of the measure."""
     length: int
+    """At which length."""
     chance: float
     """Of a guess: every class equally likely. Of numbers: one constant for all answers."""
     length_only: float

@@ -33,7 +33,9 @@ class Measurement:
     """One measure of every model at one length."""
 
     measure: str
+    """The name of the measure."""
     length: int
+    """At which length."""
     values: Tensor
     """Mean over all answers, or all inputs for an `exact_match`: `(models,)`, float64."""
     inputs: int

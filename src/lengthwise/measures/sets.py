@@ -31,6 +31,12 @@ def measure_sets(
 
     Attention is read over all heads alike; a measure ending in `_before` or `_after` is of the
     attention output before or after the norm.
+
+    Args:
+        models: Set readers of one shape.
+        task: What to measure them on.
+        inputs: How many sets at each length.
+        seed: Seed of the sets.
     """
     for model in models:
         model.eval()

@@ -54,7 +54,11 @@ class Model(ABC):
         """
 
     def pack_key(self, hyperparameters: Hyperparameters) -> Hashable:
-        """Models whose keys differ train faster in fleets of their own."""
+        """Models whose keys differ train faster in fleets of their own.
+
+        Args:
+            hyperparameters: Hyper-parameters of the model.
+        """
         return ()
 
 

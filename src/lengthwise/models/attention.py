@@ -78,7 +78,11 @@ class Attention(nn.Module):
         self.resid_dropout = resid_dropout or Dropout()
 
     def acts(self, *hooks: str) -> bool:
-        """Whether any remedy does something in one of these hooks."""
+        """Whether any remedy does something in one of these hooks.
+
+        Args:
+            *hooks: Names of hooks.
+        """
         return any(one.acts(*hooks) for one in self.remedies)
 
     @property
@@ -128,19 +132,35 @@ class Attention(nn.Module):
         return self.mix(self.weights(scores, read), context)
 
     def products(self, x: Tensor, context: Tensor, read: Keys) -> Tensor:
-        """What scores are made of, `(..., heads * maps, queries, keys)`; not `scaled` yet."""
+        """What scores are made of, `(..., heads * maps, queries, keys)`; not `scaled` yet.
+
+        Args:
+            x: What queries are made of, `(..., queries, width)`.
+            context: What keys are made of, `(..., keys, width)`.
+            read: What the queries read: positions, counts and masks.
+        """
         queries, keys = self._queries_keys(x, context, read)
         return queries @ keys.mT
 
     def scaled(self, queries: Tensor, read: Keys) -> Tensor:
-        """Queries, or anything linear in them, times what remedies scale the scores by."""
+        """Queries, or anything linear in them, times what remedies scale the scores by.
+
+        Args:
+            queries: `(..., heads * maps, queries, any)`.
+            read: What the queries read: positions, counts and masks.
+        """
         for one in self.remedies:
             factor = one.scale(read)
             queries = queries if factor is None else queries * self._per_map(factor)
         return queries
 
     def scores(self, products: Tensor, read: Keys) -> Tensor:
-        """Scores out of the products of queries and keys, `(..., heads * maps, queries, keys)`."""
+        """Scores out of the products of queries and keys, `(..., heads * maps, queries, keys)`.
+
+        Args:
+            products: What `products` gave.
+            read: What the queries read: positions, counts and masks.
+        """
         scores = products
         for bias in (read.bias, self._bias(read)):
             scores = scores if bias is None else scores + self._per_map(bias)
@@ -153,7 +173,12 @@ class Attention(nn.Module):
         return scores
 
     def weights(self, scores: Tensor, read: Keys) -> Tensor:
-        """Attention weights `(..., heads, queries, keys)`, before dropout."""
+        """Attention weights `(..., heads, queries, keys)`, before dropout.
+
+        Args:
+            scores: What `scores` gave.
+            read: What the queries read: positions, counts and masks.
+        """
         for one in self.remedies:
             weights = one.weights(scores, read)
             if weights is not None:
@@ -161,7 +186,12 @@ class Attention(nn.Module):
         return self._combined(softmax(scores, read), read)
 
     def mix(self, weights: Tensor, context: Tensor) -> Tensor:
-        """Mix the values of `context` by weights, and project the mix."""
+        """Mix the values of `context` by weights, and project the mix.
+
+        Args:
+            weights: `(..., heads, queries, keys)`.
+            context: What values are made of, `(..., keys, width)`.
+        """
         weights = self.attention_dropout(weights)
         values = self.value(context)
         direct = self.heads == 1 and self.output.bias is None and not self.acts("mixed")
@@ -210,7 +240,11 @@ class Attention(nn.Module):
         return torch.einsum("...hqf,hvf->...hqv", mixed, values).transpose(-2, -3)
 
     def finish(self, mixed: Tensor) -> "AttentionOutput":
-        """Project a mix of values, `(..., queries, heads, value width of a head)`."""
+        """Project a mix of values, `(..., queries, heads, value width of a head)`.
+
+        Args:
+            mixed: The mix.
+        """
         treated = mixed
         for one in self.remedies:
             treated = one.mixed(treated) if one.acts("mixed") else treated

@@ -101,13 +101,21 @@ class GPT(nn.Module):
         return {name for name, _ in self.named_parameters() if name.split(".")[0] in embeddings}
 
     def forward(self, inputs: Tensor | Tokens) -> Tensor:
-        """Logits `(batch, length, classes)` of tokens `(batch, length)`."""
+        """Logits `(batch, length, classes)` of tokens `(batch, length)`.
+
+        Args:
+            inputs: Tokens, or `Tokens` with position ids and a mask.
+        """
         inputs = tokens_of(inputs)
         logits: Tensor = self.unembedding(self.trunk(inputs))
         return logits
 
     def trunk(self, inputs: Tokens) -> Tensor:
-        """What the last layer gives out, normed: `(batch, length, width)`."""
+        """What the last layer gives out, normed: `(batch, length, width)`.
+
+        Args:
+            inputs: Tokens with position ids and a mask.
+        """
         ids = position_ids(inputs, self.remedies)
         hidden = embedded(inputs, self.tokens(inputs.tokens), ids, self.remedies)
         hidden = self.embed_dropout(hidden)

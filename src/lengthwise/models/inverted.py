@@ -80,7 +80,11 @@ class InvertedTransformer(nn.Module):
         self.projection = nn.Linear(width, horizon)
 
     def forward(self, inputs: Series) -> Tensor:
-        """What is to come, `(batch, variates, horizon)`, of values `(batch, variates, window)`."""
+        """What is to come, `(batch, variates, horizon)`, of values `(batch, variates, window)`.
+
+        Args:
+            inputs: The values that were seen.
+        """
         values = inputs.values
         mean = values.mean(-1, keepdim=True)
         deviation = (values.var(-1, unbiased=False, keepdim=True) + EPSILON).sqrt()

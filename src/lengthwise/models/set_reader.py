@@ -99,7 +99,11 @@ class SetReader(nn.Module):
             require(False, "remedy", one.name, expected)
 
     def forward(self, inputs: SetInput) -> Tensor:
-        """Logits `(batch, classes)`."""
+        """Logits `(batch, classes)`.
+
+        Args:
+            inputs: Items and queries.
+        """
         encoded = self._encoded(inputs.query)
         read = self._read(encoded, inputs.items.shape[-2])
         attention = self.attention

@@ -75,14 +75,22 @@ class Siamese(nn.Module):
         )
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Logits `(batch, classes)` of pairs `(batch, 2, length, channels)`."""
+        """Logits `(batch, classes)` of pairs `(batch, 2, length, channels)`.
+
+        Args:
+            inputs: Pairs of series.
+        """
         one, other = self.encoded(inputs).unbind(-2)
         common = torch.cat([(one - other).abs(), one * other], -1)
         logits: Tensor = self.answer(common)
         return logits
 
     def encoded(self, series: Tensor) -> Tensor:
-        """`(..., width)` of series `(..., length, channels)`."""
+        """`(..., width)` of series `(..., length, channels)`.
+
+        Args:
+            series: The series of a pair, or any others.
+        """
         flat = series.flatten(0, -3)
         around = torch.cat([flat.roll(1, -2), flat, flat.roll(-1, -2)], -1)
         hidden = self.embedding(around)

@@ -33,6 +33,7 @@ class Games:
     legal: Words
     """The legal squares before each move, one bit each; 0 after the end of the game."""
     board: int = 8
+    """Squares along a side."""
 
     def __len__(self) -> int:
         """How many games these are."""
@@ -66,6 +67,9 @@ def random_games(
         split: "train" for games that are not held out, "held-out" for those that are: every game of
             the wrong kind is replaced by the next one drawn in its place.
         threads: How many to use; by default one per core.
+
+    Raises:
+        InputError: A number is out of its range, or there is no such split.
     """
     chosen = board_of(board)
     require(count >= 0, "count", count, "a number of games >= 0")
@@ -120,6 +124,10 @@ def held_out(moves: Squares, board: int = 8) -> NDArray[bool_]:
     the four discs of the start. The others give sequences whose first move is already illegal. The
     four map the four first moves onto one another, so among the images of a game there is one that
     begins with the lowest of them. A hash of that one decides.
+
+    Args:
+        moves: Squares of whole games, `(games, moves)`.
+        board: 4, 6 or 8 squares along a side.
     """
     chosen = board_of(board)
     hashes = numpy.empty(len(moves), dtype=uint64)

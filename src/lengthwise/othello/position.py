@@ -16,13 +16,21 @@ class Position:
     """Who has discs where, and who is to move. Sets of squares are integers of 64 bits."""
 
     board: Board
+    """The board that it stands on."""
     black: int
+    """The black discs, a bit per square."""
     white: int
+    """The white discs, a bit per square."""
     black_to_move: bool = True
+    """Whether it is black's turn."""
 
     @classmethod
     def start(cls, board: int = 8) -> Self:
-        """The position in which a game starts."""
+        """The position in which a game starts.
+
+        Args:
+            board: 4, 6 or 8 squares along a side.
+        """
         found = board_of(board)
         return cls(found, int(found.black), int(found.white))
 
@@ -33,7 +41,14 @@ class Position:
         return int(legal_moves(own, opponent, self.board.playable))
 
     def after(self, square: int) -> Self:
-        """The position after a legal move; an opponent who cannot answer passes silently."""
+        """The position after a legal move; an opponent who cannot answer passes silently.
+
+        Args:
+            square: Number of the square, from 0, row by row.
+
+        Raises:
+            InputError: The move is illegal.
+        """
         if not self._allows(square):
             raise InputError(_illegal(self, "move", square))
         move = uint64(1 << square)
@@ -69,7 +84,15 @@ class Position:
 
 
 def positions(moves: Iterable[int], board: int = 8) -> Iterator[Position]:
-    """The start and the position after each move; an illegal move is named with its place."""
+    """The start and the position after each move; an illegal move is named with its place.
+
+    Args:
+        moves: Squares of a game, in order.
+        board: 4, 6 or 8 squares along a side.
+
+    Raises:
+        InputError: A move is illegal; it is named with its place.
+    """
     position = Position.start(board)
     yield position
     for place, square in enumerate(moves, 1):
@@ -83,6 +106,13 @@ def perft(depth: int, board: int = 8) -> int:
     """Count the lines of `depth` plies from the start, as published tables do.
 
     A pass is a ply here, and a game that ends before `depth` counts once.
+
+    Args:
+        depth: How many plies.
+        board: 4, 6 or 8 squares along a side.
+
+    Raises:
+        InputError: `depth` is negative, or there is no such board.
     """
     require(depth >= 0, "depth", depth, "a number of plies >= 0")
     found = board_of(board)

@@ -52,14 +52,21 @@ class ShardedGames:
     """Which games a folder holds, and how they are cut into files."""
 
     games: int
+    """How many games in all."""
     seed: int
+    """Seed of the games."""
     board: int = 8
+    """Squares along a side."""
     start: int = 0
+    """Number of the first game."""
     split: Split = "all"
+    """Which games: all, those of training or those held out."""
     format: Format = "npy"
+    """In which format files are written."""
     legal: bool = False
     """Whether the legal moves are kept too: nine times the size, and replaying finds them."""
     shard_games: int = 100_000
+    """How many games a file has at most."""
 
     def __post_init__(self) -> None:
         board_of(self.board)
@@ -70,7 +77,14 @@ class ShardedGames:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """What the folder holds according to its description."""
+        """What the folder holds according to its description.
+
+        Args:
+            folder: A folder that `generate` wrote.
+
+        Raises:
+            InputError: The folder holds no games, or its description is damaged.
+        """
         file = folder / _DESCRIPTION
         require(file.is_file(), "folder", str(folder), f"a folder of games, with a {_DESCRIPTION}")
         try:
@@ -88,13 +102,22 @@ class ShardedGames:
         return -(-self.games // self.shard_games)
 
     def made(self, shard: int) -> Games:
-        """The games of a shard, played."""
+        """The games of a shard, played.
+
+        Args:
+            shard: Number of the shard, from 0.
+        """
         first = shard * self.shard_games
         count = min(self.shard_games, self.games - first)
         return random_games(count, self.seed, self.board, self.start + first, split=self.split)
 
     def file(self, column: str, shard: int) -> str:
-        """The name of the file with a column (moves, legal) of a shard."""
+        """The name of the file with a column (moves, legal) of a shard.
+
+        Args:
+            column: "moves" or "legal".
+            shard: Number of the shard, from 0.
+        """
         return f"{column if self.format == 'npy' else 'games'}-{shard:05d}.{self.format}"
 
 
@@ -102,6 +125,11 @@ def generate(folder: Path, wanted: ShardedGames, report: Report | None = None) -
     """Write the shards that are missing and check those that are there.
 
     Memory holds one shard at a time. A folder that was left unfinished is finished.
+
+    Args:
+        folder: Where to write.
+        wanted: Which games, and how.
+        report: Is told how far it is.
 
     Raises:
         InputError: If the folder holds other games, or if shards are damaged: they are left alone

@@ -9,7 +9,11 @@ from lengthwise.othello.position import positions
 
 
 def to_transcript(moves: Iterable[int]) -> str:
-    """Write the squares of a game, or of its beginning, up to its end."""
+    """Write the squares of a game, or of its beginning, up to its end.
+
+    Args:
+        moves: Squares of a game, in order.
+    """
     squares = [int(square) for square in moves]
     end = squares.index(NO_MOVE) if NO_MOVE in squares else len(squares)
     return "".join(map(square_name, squares[:end]))
@@ -19,6 +23,10 @@ def from_transcript(transcript: str, board: int = 8) -> list[int]:
     """Read the squares of a game, and play it to see that every move is legal.
 
     Capitals and spaces are allowed; passes are not written.
+
+    Args:
+        transcript: Moves such as "f5d6c3".
+        board: 4, 6 or 8 squares along a side.
 
     Raises:
         InputError: Naming the move that cannot be read or played, and its place.

@@ -10,10 +10,18 @@ from lengthwise.claims import Claim, claims_of_file, claims_of_package
 from lengthwise.errors import require_name
 
 CLAIMS: dict[str, Claim] = claims_of_package(sys.modules[__name__])
+"""All claims of all papers, by name."""
 
 
 def find_claims(name: str) -> list[Claim]:
-    """The claim called `name`, all claims of a paper, or those of a Python file of one's own."""
+    """The claim called `name`, all claims of a paper, or those of a Python file of one's own.
+
+    Args:
+        name: A claim, a paper, or the path of a Python file.
+
+    Raises:
+        InputError: There is no claim or paper of that name.
+    """
     if name.endswith(".py"):
         return list(claims_of_file(Path(name)).values())
     found = [claim for claim in CLAIMS.values() if name in (claim.name, claim.paper)]

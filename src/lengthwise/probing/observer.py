@@ -142,6 +142,10 @@ def observing(
         layers: Which layers to watch, counted from 0; None for all.
         top: How many of the largest weights make up `top_mass`.
         stop_early: Whether a forward pass ends, by raising `Enough`, after the last of `layers`.
+
+    Raises:
+        InputError: The attention of the model cannot be watched, or the queries are none of its
+            positions.
     """
     some = isinstance(queries, int) and queries >= 1
     chosen = isinstance(queries, tuple) and len(queries) > 0 and min(queries) >= 0

@@ -97,6 +97,10 @@ def probe(
         name: What to call the model; its own name if None.
         out: A folder that keeps each length as it is done; those found there are not done again.
         report: Told of the progress.
+
+    Raises:
+        InputError: A setting is refused, the model cannot be watched, or a text is needed and
+            missing.
     """
     if isinstance(model, str):
         name = name or model

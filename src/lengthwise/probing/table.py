@@ -39,6 +39,7 @@ class ProbeTable:
     summaries: Mapping[int, Summary]
     """By length, ascending."""
     sequences: int
+    """How many sequences were read at each length."""
     logit_difference: float
     """The largest change of a logit between the model watched and unwatched."""
     notes: tuple[str, ...] = ()
@@ -86,17 +87,36 @@ class ProbeTable:
         return verdict(self)
 
     def plot(self, measure: str = "std", place: str = HEADS) -> "Figure":
-        """A measure against the length, a line per head, on logarithmic axes."""
+        """A measure against the length, a line per head, on logarithmic axes.
+
+        Args:
+            measure: Which measure, such as `effective_tokens`.
+            place: Where it is measured: in the heads, or in the output of the layer.
+
+        Raises:
+            InputError: There is no such measure.
+        """
         require_name(measure, MEASURES, "measure")
         return figures.by_length(self, measure, place)
 
     def heat_map(self, measure: str = "std") -> "Figure":
-        """The slope of a measure in every layer and head."""
+        """The slope of a measure in every layer and head.
+
+        Args:
+            measure: Which measure, `std`, `std_component` or `effective_tokens`.
+
+        Raises:
+            InputError: The measure has no slopes.
+        """
         require_name(measure, SLOPES, "measure")
         return figures.heat_map(self, measure)
 
     def save(self, folder: Path) -> None:
-        """Write table, slopes, figures and verdict into a folder."""
+        """Write table, slopes, figures and verdict into a folder.
+
+        Args:
+            folder: The folder, which is made if it is missing.
+        """
         from lengthwise.report.style import save
 
         folder.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,9 @@ class Remedy(nn.Module):
     A remedy is made once per layer and acts through the hooks of attention, or with
     `per_layer = False` once per model, where it may treat position ids, embedded tokens, hide keys,
     and give one bias to all layers. Several remedies chain in the order in which they are named.
+
+    Args:
+        shape: All that it may be built for. Further keywords of a subclass are its options.
     """
 
     name: ClassVar[str]
@@ -90,7 +93,12 @@ class Remedy(nn.Module):
 
     @classmethod
     def reshaped(cls, shape: Shape, **options: Any) -> Shape:
-        """The shape that all remedies beside it are made for: it may need more position ids."""
+        """The shape that all remedies beside it are made for: it may need more position ids.
+
+        Args:
+            shape: The shape of the model.
+            **options: The options that this remedy is made with.
+        """
         return shape
 
     @property
@@ -109,68 +117,136 @@ class Remedy(nn.Module):
         raise NotImplementedError
 
     def acts(self, *hooks: str) -> bool:
-        """Whether it does anything in one of these hooks: those that its class overrides."""
+        """Whether it does anything in one of these hooks: those that its class overrides.
+
+        Args:
+            *hooks: Names of hooks.
+        """
         return any(getattr(type(self), hook) is not getattr(Remedy, hook) for hook in hooks)
 
     def ids(self, ids: Tensor) -> Tensor:
-        """Position ids `(..., length)` that everything after it sees (not per layer)."""
+        """Position ids `(..., length)` that everything after it sees (not per layer).
+
+        Args:
+            ids: The ids that came in.
+        """
         return ids
 
     def embedded(self, hidden: Tensor, ids: Tensor) -> Tensor:
-        """The embedded tokens `(..., length, width)` (not per layer)."""
+        """The embedded tokens `(..., length, width)` (not per layer).
+
+        Args:
+            hidden: The embedded tokens that came in.
+            ids: Their position ids, `(..., length)`.
+        """
         return hidden
 
     def numbered(self, hidden: Tensor, tokens: Tensor) -> Tensor:
-        """The embedded tokens as `embedded`, by the numbers `(..., length)` of the tokens."""
+        """The embedded tokens as `embedded`, by the numbers `(..., length)` of the tokens.
+
+        Args:
+            hidden: The embedded tokens that came in.
+            tokens: Their numbers.
+        """
         return hidden
 
     def visible(self, read: Keys) -> Tensor | None:
-        """Which keys stay seen: True and False that broadcast to `log_count` (not per layer)."""
+        """Which keys stay seen: True and False that broadcast to `log_count` (not per layer).
+
+        Args:
+            read: What the queries read: positions, counts and masks.
+        """
         return None
 
     def second_queries(self, x: Tensor) -> Tensor:
-        """Queries of the second map, `(..., queries, heads * head width)`, with `shared_keys`."""
+        """Queries of the second map, `(..., queries, heads * head width)`, with `shared_keys`.
+
+        Args:
+            x: What queries are made of, `(..., queries, width)`.
+        """
         raise NotImplementedError
 
     def queries_keys(self, queries: Tensor, keys: Tensor, read: Keys) -> tuple[Tensor, Tensor]:
-        """Queries and keys `(..., heads, rows, head width)`; queries come scaled already."""
+        """Queries and keys `(..., heads, rows, head width)`; queries come scaled already.
+
+        Args:
+            queries: The queries that came in.
+            keys: The keys that came in.
+            read: What the queries read: positions, counts and masks.
+        """
         return queries, keys
 
     def scale(self, read: Keys) -> Tensor | None:
-        """A factor of the scores, `(..., heads or 1, queries, 1)`; queries are multiplied by it."""
+        """A factor of the scores, `(..., heads or 1, queries, 1)`; queries are multiplied by it.
+
+        Args:
+            read: What the queries read: positions, counts and masks.
+        """
         return None
 
     def bias(self, read: Keys) -> Tensor | None:
-        """What is added to the scores of all maps of a head: `(..., heads or 1, queries, keys)`."""
+        """What is added to the scores of all maps of a head: `(..., heads or 1, queries, keys)`.
+
+        Args:
+            read: What the queries read: positions, counts and masks.
+        """
         return None
 
     def scores(self, scores: Tensor, read: Keys) -> Tensor:
-        """The scores `(..., heads * maps, queries, keys)`, before hidden keys are left out."""
+        """The scores `(..., heads * maps, queries, keys)`, before hidden keys are left out.
+
+        Args:
+            scores: The scores that came in.
+            read: What the queries read: positions, counts and masks.
+        """
         return scores
 
     def weights(self, scores: Tensor, read: Keys) -> Tensor | None:
-        """Attention weights `(..., heads, queries, keys)`; None is the softmax."""
+        """Attention weights `(..., heads, queries, keys)`; None is the softmax.
+
+        Args:
+            scores: The finished scores, hidden keys not left out yet.
+            read: What the queries read: positions, counts and masks.
+        """
         return None
 
     def by_kernel(
         self, keys: Tensor, values: Tensor, mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor] | None:
-        """Keys, values and mask of which the softmax mixes what `weights` would; None is none."""
+        """Keys, values and mask of which the softmax mixes what `weights` would; None is none.
+
+        Args:
+            keys: Keys as the kernel takes them.
+            values: Their values.
+            mask: What is added to the scores.
+        """
         return None
 
     def combined(self, maps: Tensor, read: Keys) -> Tensor:
         """What a head makes of its softmax maps: `(..., heads, maps, queries, any)` without maps.
 
         It must be linear in the maps: it is given their weights, or what these have mixed.
+
+        Args:
+            maps: The maps of every head.
+            read: What the queries read: positions, counts and masks.
         """
         raise NotImplementedError
 
     def mixed(self, heads: Tensor) -> Tensor:
-        """The mixed values before W_O, `(..., queries, heads, value width of a head)`."""
+        """The mixed values before W_O, `(..., queries, heads, value width of a head)`.
+
+        Args:
+            heads: The mixed values that came in.
+        """
         return heads
 
     def output(self, output: Tensor) -> Tensor:
-        """What attention gives out, after W_O: `(..., queries, width)`."""
+        """What attention gives out, after W_O: `(..., queries, width)`.
+
+        Args:
+            output: The output that came in.
+        """
         return output
 
 
@@ -178,6 +254,7 @@ HOOKS = (
     "ids", "embedded", "numbered", "visible", "second_queries", "queries_keys", "scale", "bias",
     "scores", "weights", "combined", "mixed", "output",
 )  # fmt: skip
+"""The hooks of a remedy, in the order in which a model calls them."""
 
 
 def softmax(scores: Tensor, read: Keys) -> Tensor:

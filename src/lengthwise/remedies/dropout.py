@@ -22,6 +22,10 @@ class Dropout(nn.Module):
     model has its own rate and its own masks, and gets the same masks alone as in any fleet. The key
     is drawn from torch's generator, so `torch.manual_seed` before building a model governs it. The
     step counts the forward passes made in training.
+
+    Args:
+        rate: How likely an element is zeroed.
+        field: The name of the hyper-parameter, for messages.
     """
 
     rate: Tensor
@@ -40,7 +44,11 @@ class Dropout(nn.Module):
         """Whether to spend any time at all; a fleet sets it if any of its models has a rate."""
 
     def forward(self, values: Tensor) -> Tensor:
-        """Apply the mask of this step; outside training, give `values` back."""
+        """Apply the mask of this step; outside training, give `values` back.
+
+        Args:
+            values: Any tensor.
+        """
         if not (self.training and self.active):
             return values
         key, rate = at(self.key, self.step), self.rate

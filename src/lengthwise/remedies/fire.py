@@ -28,7 +28,12 @@ class FIRE(Remedy):
     positional = True
 
     def __init__(self, shape: Shape, *, hidden: int = 32) -> None:
-        """Make the MLP with torch's own initialisation."""
+        """Make the MLP with torch's own initialisation.
+
+        Args:
+            shape: All that it may be built for.
+            hidden: Width of the hidden layer of f.
+        """
         super().__init__(shape)
         require(hidden >= 1, "fire:hidden", hidden, "at least 1")
         self.mlp = nn.Sequential(nn.Linear(1, hidden), nn.ReLU(), nn.Linear(hidden, shape.heads))

@@ -30,7 +30,12 @@ class NAPE(Remedy):
     def __init__(
         self, shape: Shape, *, slopes: Literal["linear", "exponential"] = "linear"
     ) -> None:
-        """Fix the slopes; a model of one head has no half."""
+        """Fix the slopes; a model of one head has no half.
+
+        Args:
+            shape: All that it may be built for.
+            slopes: "linear" or "exponential".
+        """
         super().__init__(shape)
         require(shape.heads >= 2, "heads", shape.heads, "at least 2 for nape, one of each kind")
         numbers = torch.arange(shape.heads // 2, dtype=torch.float32)

@@ -109,7 +109,12 @@ class LayerNormPerHead(Norm):
     """
 
     def __init__(self, shape: Shape, *, place: Place = "before") -> None:
-        """Stand before W_O, which mixes the heads."""
+        """Stand before W_O, which mixes the heads.
+
+        Args:
+            shape: All that it may be built for.
+            place: "before", and nothing else: after W_O heads are mixed.
+        """
         expected = "before: after W_O the heads are mixed"
         require(place == "before", "layernorm-per-head:place", place, expected)
         self._heads = shape.heads

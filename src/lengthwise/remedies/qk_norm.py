@@ -32,7 +32,12 @@ class QKNorm(QueryKeyNorm):
     by_multiset = True
 
     def __init__(self, shape: Shape, *, start: float = 10.0) -> None:
-        """Start every head at the same scale."""
+        """Start every head at the same scale.
+
+        Args:
+            shape: All that it may be built for.
+            start: What g starts at.
+        """
         super().__init__(shape)
         self.heads = shape.heads
         self.factor = nn.Parameter(torch.full((shape.heads, 1, 1), start))

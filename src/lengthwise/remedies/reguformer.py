@@ -43,7 +43,13 @@ class Reguformer(Remedy):
     step: Tensor
 
     def __init__(self, shape: Shape, *, select: Selection = "topQ", factor: int = 5) -> None:
-        """Draw the key of all that will be drawn."""
+        """Draw the key of all that will be drawn.
+
+        Args:
+            shape: All that it may be built for.
+            select: Queries, keys or both, chosen by the rule or at random: see `Selection`.
+            factor: The c of the formula.
+        """
         super().__init__(shape)
         require(factor >= 1, "reguformer:factor", factor, "at least 1")
         self.queries, self.keys = (

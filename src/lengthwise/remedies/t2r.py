@@ -72,7 +72,12 @@ class T2RNorm(Features):
     by_multiset = True
 
     def __init__(self, shape: Shape, *, features: int = 64) -> None:
-        """Draw the map, and start with torch's own norm."""
+        """Draw the map, and start with torch's own norm.
+
+        Args:
+            shape: All that it may be built for.
+            features: How many features phi has for each head.
+        """
         super().__init__(shape, features=features)
         self.norm = RowsGroupNorm(shape.heads, shape.value_width)
 

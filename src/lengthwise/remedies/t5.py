@@ -28,7 +28,13 @@ class T5(Remedy):
     positional = True
 
     def __init__(self, shape: Shape, *, buckets: int = 32, max_distance: int = 128) -> None:
-        """Draw the biases."""
+        """Draw the biases.
+
+        Args:
+            shape: All that it may be built for.
+            buckets: How many buckets, the n of the formula.
+            max_distance: The distance from which on all share the last bucket.
+        """
         super().__init__(shape)
         require(buckets >= 2 and buckets % 2 == 0, "t5:buckets", buckets, "even, at least 2")
         expected = f"more than {buckets // 2}, the distances with a bucket of their own"

@@ -30,7 +30,9 @@ class BoardPicture:
     """One board to draw."""
 
     position: Position
+    """The position to draw."""
     title: str
+    """What stands above it."""
     note: str = ""
     """A line of its own below the title."""
     probabilities: Mapping[int, float] | None = None
@@ -40,6 +42,9 @@ class BoardPicture:
 @house_style()
 def draw_boards(boards: Sequence[BoardPicture]) -> Figure:
     """Draw boards side by side; the shades of all of them are of one scale.
+
+    Args:
+        boards: The boards, from left to right.
 
     Raises:
         InputError: If there is no board, or something is no probability.
@@ -162,7 +167,12 @@ def _readable(background: str) -> str:
 
 
 def contrast(one: str, other: str) -> float:
-    """How well two colours can be told apart, from 1 to 21, by the formula of WCAG 2."""
+    """How well two colours can be told apart, from 1 to 21, by the formula of WCAG 2.
+
+    Args:
+        one: A colour, such as `#1f77b4`.
+        other: Another one.
+    """
     low, high = sorted(_luminance(colour) + 0.05 for colour in (one, other))
     return high / low
 

@@ -27,13 +27,23 @@ class Curve:
     """One line of a plot: a table with columns `seed`, `length`, `value`, and how to draw it."""
 
     table: polars.DataFrame
+    """Rows with `length`, `seed` and `value`."""
     colour: str
+    """A colour of matplotlib."""
     dashes: str = "-"
+    """A line style of matplotlib."""
     marker: str = "o"
+    """A marker of matplotlib."""
 
 
 def curves_of(results: Results, lines: Mapping[str, Line], measure: str) -> dict[str, Curve]:
-    """One measure of runs by their labels, to be drawn."""
+    """One measure of runs by their labels, to be drawn.
+
+    Args:
+        results: What an experiment gave.
+        lines: How each run is drawn, by its label.
+        measure: Which measure, such as `tvd`.
+    """
     return {
         line.title: Curve(readings(results, label, measure), *line[1:])
         for label, line in lines.items()
@@ -53,6 +63,14 @@ def draw_by_length(
     Those are all up to `trained`, or a band from one length to another. The axis is linear for a
     band, or if `lengths` are all there are around `trained`, else logarithmic.
     Thin lines show what `baseline` has for those lengths: what can be had without reading.
+
+    Args:
+        axes: Where to draw.
+        curves: What to draw, by the words of the legend.
+        max_train_length: Up to where training went.
+        lengths: Lengths to draw, in order.
+        ylabel: What the numbers are.
+        baseline: What can be had without reading the input.
     """
     if isinstance(trained, tuple):
         axes.set_xlim(lengths[0] - 0.5, lengths[-1] + 0.5)
@@ -133,7 +151,16 @@ def figure_by_length(
     title: str,
     baseline: Sequence[Baseline] = (),
 ) -> Figure:
-    """A whole figure with one set of curves."""
+    """A whole figure with one set of curves.
+
+    Args:
+        curves: What to draw, by the words of the legend.
+        max_train_length: Up to where training went.
+        lengths: Lengths to draw, in order.
+        ylabel: What the numbers are.
+        title: What stands above it.
+        baseline: What can be had without reading the input.
+    """
     figure, axes = new_panels(7.2, 4.3)
     draw_by_length(axes, curves, max_train_length, lengths, ylabel, baseline)
     if all((curve.table["value"] >= 0).all() for curve in curves.values()):

@@ -52,20 +52,40 @@ def house_style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure that belongs to no window, laid out so that nothing is cut off."""
+    """A figure that belongs to no window, laid out so that nothing is cut off.
+
+    Args:
+        width: In inches.
+        height: In inches.
+    """
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def new_panels(width: float, height: float, *grid: int, **sharing: Any) -> tuple[Figure, Any]:
-    """A new figure with axes: one, or a grid of so many rows and columns."""
+    """A new figure with axes: one, or a grid of so many rows and columns.
+
+    Args:
+        width: In inches.
+        height: In inches.
+        *grid: Rows and columns; nothing for one set of axes.
+        **sharing: Whether axes share x or y, as in `Figure.subplots`.
+    """
     figure = new_figure(width, height)
     return figure, figure.subplots(*grid, **sharing)
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format that its name ends in."""
+    """Write a figure in the format that its name ends in.
+
+    Args:
+        figure: The figure.
+        path: The file to write.
+
+    Raises:
+        InputError: The name ends in none of .png, .svg and .pdf.
+    """
     from lengthwise.errors import require
     from lengthwise.files import write_with
 
@@ -79,7 +99,11 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def as_svg(figure: Figure) -> str:
-    """The figure as an `<svg>` element to stand inside a page."""
+    """The figure as an `<svg>` element to stand inside a page.
+
+    Args:
+        figure: The figure.
+    """
     import io
 
     with house_style():

@@ -22,6 +22,9 @@ Kind = TypeVar("Kind")
 def recipe_to_json(recipe: Recipe) -> dict[str, Any]:
     """A recipe as plain JSON values, with the texts of the user's files that it needs.
 
+    Args:
+        recipe: The recipe.
+
     Raises:
         InputError: The task or the model cannot be found again by another process.
     """
@@ -45,6 +48,9 @@ def recipe_to_json(recipe: Recipe) -> dict[str, Any]:
 
 def recipe_from_json(values: Mapping[str, Any]) -> Recipe:
     """The recipe that `recipe_to_json` was given.
+
+    Args:
+        values: What `recipe_to_json` gave.
 
     Raises:
         InputError: A field is missing, unknown or of a wrong type or value, or brings code along

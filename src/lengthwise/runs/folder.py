@@ -47,7 +47,12 @@ KEPT_CHECKPOINTS = 2
 
 
 class RunFolder:
-    """One run's folder: `create` a new one or `open` one that is there."""
+    """One run's folder: `create` a new one or `open` one that is there.
+
+    Args:
+        path: The folder.
+        description: What its `run.json` says.
+    """
 
     def __init__(self, path: Path, description: dict[str, Any]) -> None:
         """Use `create` or `open` instead."""
@@ -117,12 +122,23 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """Open a run folder to read it."""
+        """Open a run folder to read it.
+
+        Args:
+            path: The folder.
+
+        Raises:
+            InputError: It holds no run, or a damaged one.
+        """
         path = Path(path)
         return opened(path, "run", FORMAT, lambda description: cls(path, description))
 
     def require_same_version(self) -> None:
-        """Raise unless the code that runs now is the version that started the run."""
+        """Raise unless the code that runs now is the version that started the run.
+
+        Raises:
+            InputError: It is another version.
+        """
         started, now = self.version.get("lengthwise"), code_version()["lengthwise"]
         expected = f"{now}, the version installed: training would not continue bit for bit"
         require(started == now, f"version of {self.path}", started, expected)
@@ -150,7 +166,15 @@ class RunFolder:
         return int(checkpoints[-1].stem.removeprefix("step-")) if checkpoints else 0
 
     def save_checkpoint(self, step: int, state: dict[str, Tensor]) -> None:
-        """Write the state of training; then drop all but the newest checkpoints."""
+        """Write the state of training; then drop all but the newest checkpoints.
+
+        Args:
+            step: Steps that were taken.
+            state: All that training needs to go on.
+
+        Raises:
+            AveragingError: A tensor carries averaged weights.
+        """
         require_live(state)
         path = self.path / "checkpoints" / f"step-{step:09d}.safetensors"
         path.parent.mkdir(exist_ok=True)
@@ -160,7 +184,11 @@ class RunFolder:
                 old.unlink()
 
     def load_checkpoint(self) -> dict[str, Tensor] | None:
-        """The newest state of training, or None before the first checkpoint."""
+        """The newest state of training, or None before the first checkpoint.
+
+        Raises:
+            InputError: The newest checkpoint is damaged.
+        """
         checkpoints = self.checkpoints()
         if not checkpoints:
             return None
@@ -174,12 +202,21 @@ class RunFolder:
             ) from error
 
     def save_table(self, table: polars.DataFrame) -> None:
-        """Write the table of measures, which ends the run."""
+        """Write the table of measures, which ends the run.
+
+        Args:
+            table: Rows of model, measure, length and value.
+        """
         _write_table(self._table, table)
         self._drop_pieces(keep=0)
 
     def save_pieces(self, count: int, pieces: Sequence[polars.DataFrame]) -> None:
-        """Write what is measured so far of a run that is trained."""
+        """Write what is measured so far of a run that is trained.
+
+        Args:
+            count: How many pieces there will be.
+            pieces: Those that are done.
+        """
         _write_table(self.path / f"measured-{count:06d}.parquet", polars.concat(pieces))
         self._drop_pieces(keep=1)
 
@@ -200,11 +237,20 @@ class RunFolder:
                 old.unlink()
 
     def has_table_at(self, step: int) -> bool:
-        """Whether the run was measured after this step, on the way."""
+        """Whether the run was measured after this step, on the way.
+
+        Args:
+            step: One of the recipe's `test_steps`.
+        """
         return self._table_at(step).is_file()
 
     def save_table_at(self, step: int, table: polars.DataFrame) -> None:
-        """Write what was measured on the way."""
+        """Write what was measured on the way.
+
+        Args:
+            step: One of the recipe's `test_steps`.
+            table: Rows as in `save_table`.
+        """
         _write_table(self._table_at(step), table)
 
     def tables_at(self) -> dict[int, polars.DataFrame]:
@@ -215,12 +261,20 @@ class RunFolder:
         return self.path / f"measures-at-{step}.parquet"
 
     def table(self) -> polars.DataFrame:
-        """The table of measures of a finished run, with the models' hyper-parameters."""
+        """The table of measures of a finished run, with the models' hyper-parameters.
+
+        Raises:
+            InputError: The run is not finished.
+        """
         require(self.finished, "run", str(self.path), "a finished run ('lengthwise resume' it)")
         return _read_table(self._table)
 
     def log(self, event: str) -> None:
-        """Add a line to the run's log."""
+        """Add a line to the run's log.
+
+        Args:
+            event: What happened.
+        """
         log(self.path, event)
 
 

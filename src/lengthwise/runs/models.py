@@ -38,6 +38,10 @@ def load_model(
         index: Which model of the run's fleet; a checkpoint has number 0 only.
         ema_power: Take the EMA of this power, which the run must have kept, not the last weights.
         bias_power: Take the BEMA of this power and `ema_power`.
+
+    Raises:
+        InputError: There is no such run, model or average, or it brings code along that is not
+            trusted.
     """
     path = Path(path)
     if path.is_dir():

@@ -28,13 +28,22 @@ class NextMove:
     padding: float
     """The probability of the class that stands after the end of a game, which is illegal."""
     tvd: float
+    """Total variation distance to the uniform distribution on legal moves."""
     illegal_mass: float
+    """Probability of all illegal moves together."""
     trained: bool
     """Whether so many moves were read in training."""
 
 
 def othello_run(run: Path) -> tuple[Recipe, Othello]:
-    """The recipe and the task of a run folder, which must be one of Othello."""
+    """The recipe and the task of a run folder, which must be one of Othello.
+
+    Args:
+        run: The run's folder.
+
+    Raises:
+        InputError: The run is of another task.
+    """
     recipe = RunFolder.open(run).recipe
     if not isinstance(recipe.task, Othello):
         raise InputError(f"task of {run} = {recipe.task.name!r}: expected {Othello.name!r}")
@@ -60,6 +69,9 @@ def read_game(
         index: Which model of the run's fleet.
         ema_power: Take the EMA of this power, which the run must have kept, not the last weights.
         bias_power: Take the BEMA of this power and `ema_power`.
+
+    Raises:
+        InputError: There is no move, or no game goes on after one of the numbers.
     """
     recipe, task = othello_run(run)
     reached = list(positions(moves, task.board))

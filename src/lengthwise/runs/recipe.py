@@ -159,7 +159,14 @@ class Recipe(Training):
             raise InputError(f"model = {self.model}: cannot be built ({reason})") from error
 
     def build(self, hyperparameters: Hyperparameters) -> nn.Module:
-        """An untrained model; it knows its recipe, so that `save_model` can write it."""
+        """An untrained model; it knows its recipe, so that `save_model` can write it.
+
+        Args:
+            hyperparameters: Hyper-parameters of the model.
+
+        Raises:
+            InputError: The model makes no use of one of its remedies.
+        """
         built = self.model.build(self.task, hyperparameters, self.max_train_length)
         used = {one.name for one in built.modules() if isinstance(one, Remedy)}
         for name in names_of(self.model.remedies):
@@ -170,7 +177,14 @@ class Recipe(Training):
         return built
 
     def require_used(self, hyperparameters: Sequence[Hyperparameters]) -> None:
-        """Raise `InputError` if the model would leave a dropout rate out without a word."""
+        """Raise `InputError` if the model would leave a dropout rate out without a word.
+
+        Args:
+            hyperparameters: Those of all models.
+
+        Raises:
+            InputError: A rate is not 0 where the model has no such dropout.
+        """
         for site in ("embed_dropout", "attention_dropout", "resid_dropout"):
             rate = max(getattr(one, site) for one in hyperparameters)
             if rate == 0:
@@ -181,7 +195,11 @@ class Recipe(Training):
             require(used, site, rate, f"0, as model {self.model.name!r} makes no use of it")
 
     def fleet(self, hyperparameters: Sequence[Hyperparameters]) -> Fleet:
-        """Untrained models, one for each of `hyperparameters`."""
+        """Untrained models, one for each of `hyperparameters`.
+
+        Args:
+            hyperparameters: Those of all models.
+        """
         self.require_used(hyperparameters)
         dtype = torch.float64 if self.precision == "float64" else torch.float32
         return build_fleet(
@@ -219,7 +237,12 @@ class Recipe(Training):
         )
 
     def measure(self, fleet: Fleet, weights: Tensor | None = None) -> Iterator[Measurement]:
-        """All measures of a fleet at every test length, with its own or other weights."""
+        """All measures of a fleet at every test length, with its own or other weights.
+
+        Args:
+            fleet: The models.
+            weights: `(models, parameters per model)`, such as an average; None is the fleet's own.
+        """
         for part in self.test_parts():
             yield from self.measure_part(part, fleet, weights)
 
@@ -233,7 +256,13 @@ class Recipe(Training):
     def measure_part(
         self, part: Part, fleet: Fleet, weights: Tensor | None = None
     ) -> Iterator[Measurement]:
-        """One part of `measure`."""
+        """One part of `measure`.
+
+        Args:
+            part: Some of the lengths, with or without the remedies for tests.
+            fleet: The models.
+            weights: `(models, parameters per model)`, such as an average; None is the fleet's own.
+        """
         task = self.task.held_out()
         longest = max(self.test_lengths or task.lengths)
         most = self.test_items or self.test_inputs * longest
@@ -254,11 +283,19 @@ class Recipe(Training):
         return dataclasses.replace(self, test_inputs=inputs, test_items=items, test_remedies=())
 
     def pack_key(self, hyperparameters: Hyperparameters) -> Hashable:
-        """Models whose keys differ train faster in fleets of their own."""
+        """Models whose keys differ train faster in fleets of their own.
+
+        Args:
+            hyperparameters: Hyper-parameters of the model.
+        """
         return self.model.pack_key(hyperparameters)
 
     def on(self, device: str) -> "Recipe":
-        """The same on another device."""
+        """The same on another device.
+
+        Args:
+            device: A device of torch, such as "cuda".
+        """
         return dataclasses.replace(self, device=device)
 
     def _tested(self) -> "Recipe":
@@ -376,6 +413,10 @@ def default_model(task: Task | type[Task]) -> str:
 
 
 def default_hyperparameters(task: Task | type[Task]) -> Hyperparameters:
-    """The hyper-parameters that a task is trained with."""
+    """The hyper-parameters that a task is trained with.
+
+    Args:
+        task: A task, or its class.
+    """
     known = {field.name for field in fields(Hyperparameters)}
     return Hyperparameters(**{k: v for k, v in task.defaults.items() if k in known})

@@ -63,7 +63,11 @@ class Uniform(Distribution):
         return float(self.low), float(self.high)
 
     def at(self, u: float) -> float:
-        """The number at part `u` of the range."""
+        """The number at part `u` of the range.
+
+        Args:
+            u: Uniform in [0, 1).
+        """
         return self.low + (self.high - self.low) * u
 
     def describe(self) -> dict[str, Any]:
@@ -96,7 +100,11 @@ class LogUniform(Distribution):
         return float(self.low), float(self.high)
 
     def at(self, u: float) -> float:
-        """The number at part `u` of the range of logarithms."""
+        """The number at part `u` of the range of logarithms.
+
+        Args:
+            u: Uniform in [0, 1).
+        """
         return self.low * (self.high / self.low) ** u
 
     def describe(self) -> dict[str, Any]:
@@ -131,7 +139,11 @@ class Integers(Distribution):
         return self.low, self.high
 
     def at(self, u: float) -> int:
-        """The number at part `u` of the range."""
+        """The number at part `u` of the range.
+
+        Args:
+            u: Uniform in [0, 1).
+        """
         return self.low + int((self.high - self.low + 1) * u)
 
     def describe(self) -> dict[str, Any]:
@@ -168,11 +180,20 @@ class Choice(Distribution):
         return self.values
 
     def at(self, u: float) -> Value:
-        """The value at part `u` of the weights."""
+        """The value at part `u` of the weights.
+
+        Args:
+            u: Uniform in [0, 1).
+        """
         return self.values[min(bisect_right(self._up_to, u), len(self.values) - 1)]
 
     def another(self, value: Value, u: float) -> Value:
-        """One of the other values; the same one where there is no other."""
+        """One of the other values; the same one where there is no other.
+
+        Args:
+            value: The value of the other twin.
+            u: Uniform in [0, 1).
+        """
         others = [i for i, other in enumerate(self.values) if other != value]
         if not others:
             return value
@@ -182,7 +203,11 @@ class Choice(Distribution):
         return chosen.at(u)
 
     def mapped(self, change: Callable[[Value], Value]) -> "Choice":
-        """The same with `change` done to all values."""
+        """The same with `change` done to all values.
+
+        Args:
+            change: What is done to each value.
+        """
         return Choice(*map(change, self.values), weights=self.weights)
 
     def describe(self) -> dict[str, Any]:
@@ -217,15 +242,28 @@ class Sometimes(Distribution):
         return *self.then.ends, self.otherwise
 
     def at(self, u: float) -> Value:
-        """`then` below `chance`, `otherwise` above it."""
+        """`then` below `chance`, `otherwise` above it.
+
+        Args:
+            u: Uniform in [0, 1).
+        """
         return self.then.at(u / self.chance) if u < self.chance else self.otherwise
 
     def another(self, value: Value, u: float) -> Value:
-        """Switched: a twin has it if the other has not, and has not if the other has."""
+        """Switched: a twin has it if the other has not, and has not if the other has.
+
+        Args:
+            value: The value of the other twin.
+            u: Uniform in [0, 1).
+        """
         return self.then.at(u) if value == self.otherwise else self.otherwise
 
     def mapped(self, change: Callable[[Value], Value]) -> "Sometimes":
-        """The same with `change` done to all values."""
+        """The same with `change` done to all values.
+
+        Args:
+            change: What is done to each value.
+        """
         return Sometimes(self.then.mapped(change), self.chance, change(self.otherwise))
 
     def describe(self) -> dict[str, Any]:
@@ -262,7 +300,11 @@ class When:
         return *self.then.ends, self.otherwise
 
     def mapped(self, change: Callable[[Value], Value]) -> "When":
-        """The same with `change` done to all values of this hyper-parameter."""
+        """The same with `change` done to all values of this hyper-parameter.
+
+        Args:
+            change: What is done to each value.
+        """
         return replace(self, then=self.then.mapped(change), otherwise=change(self.otherwise))
 
     def describe(self) -> dict[str, Any]:

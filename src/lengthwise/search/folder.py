@@ -40,7 +40,12 @@ _KINDS = {
 
 
 class SearchFolder:
-    """One search's folder: `create_or_open` it to run or resume it, `open` it to read it."""
+    """One search's folder: `create_or_open` it to run or resume it, `open` it to read it.
+
+    Args:
+        path: The folder.
+        description: What its `search.json` says.
+    """
 
     def __init__(self, path: Path, description: dict[str, Any]) -> None:
         """Use `create_or_open` or `open` instead."""
@@ -59,13 +64,30 @@ class SearchFolder:
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """Open a search folder to read it."""
+        """Open a search folder to read it.
+
+        Args:
+            path: The folder.
+
+        Raises:
+            InputError: It holds no search, or a damaged one.
+        """
         path = Path(path)
         return opened(path, "search", FORMAT, lambda description: cls(path, description))
 
     @classmethod
     def create_or_open(cls, path: Path, space: Space, seed: int, command: Sequence[str]) -> Self:
-        """The search of `space` and `seed` at `path`, made if it is not there yet."""
+        """The search of `space` and `seed` at `path`, made if it is not there yet.
+
+        Args:
+            path: The folder.
+            space: What is searched.
+            seed: Seed of the trials.
+            command: The words of the command line, for the record.
+
+        Raises:
+            InputError: The folder holds something else, or another search.
+        """
         if (path / "search.json").exists():
             folder = cls.open(path)
             folder._require_same(space, seed)
@@ -110,6 +132,12 @@ class SearchFolder:
 
         Trials of one range are packed together, so a search that is made larger leaves the fleets
         of its earlier trials as they were.
+
+        Args:
+            trials: How many trials there shall be in all.
+
+        Raises:
+            InputError: More were asked for before.
         """
         asked = self.asked
         least = asked[-1] if asked else 1
@@ -134,7 +162,11 @@ class SearchFolder:
             return True
 
     def add(self, content: bytes) -> None:
-        """Record a chunk: write its file, all of it or nothing."""
+        """Record a chunk: write its file, all of it or nothing.
+
+        Args:
+            content: A Parquet file of results, as bytes.
+        """
         write_bytes(self.path / "chunks" / file_name(content), content)
 
     def files(self) -> list[Path]:
@@ -154,7 +186,11 @@ class SearchFolder:
         return length_table(self.files())
 
     def log(self, event: str) -> None:
-        """Add a line to the search's log."""
+        """Add a line to the search's log.
+
+        Args:
+            event: What happened.
+        """
         log(self.path, event)
 
     def _save(self) -> None:

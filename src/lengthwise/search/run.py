@@ -40,6 +40,9 @@ def search(
         executor: Where to train (default: on all cores of this machine).
         report: Called with the progress about twice a second.
         command: Recorded in a new folder.
+
+    Raises:
+        InputError: `trials` is no positive number, or the folder holds another search.
     """
     require(trials >= 1, "trials", trials, "at least 1")
     work = Work(space, seed)

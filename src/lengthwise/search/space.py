@@ -113,11 +113,20 @@ class Space:
         return [n for n, given in self.hyperparameters.items() if _drawn(given)]
 
     def ends(self, name: str) -> tuple[Value, ...]:
-        """Values of a hyper-parameter that is drawn, some of every type that it can have."""
+        """Values of a hyper-parameter that is drawn, some of every type that it can have.
+
+        Args:
+            name: A name of the space.
+        """
         return tuple(self.hyperparameters[name].ends)
 
     def trial(self, seed: int, number: int) -> Trial:
-        """Trial `number` of the search with `seed`."""
+        """Trial `number` of the search with `seed`.
+
+        Args:
+            seed: Seed of the search.
+            number: Number of the trial, from 0.
+        """
         pair = number // 2 if self.twins else number
         factor = None
         if self.twins and number % 2:
@@ -204,6 +213,9 @@ class _Sent:
 
 def load_space(path: Path | str) -> Space:
     """Run the Python file at `path` and take the `space` that it defines.
+
+    Args:
+        path: A Python file that you trust.
 
     Raises:
         InputError: It cannot be read, fails, or defines none.

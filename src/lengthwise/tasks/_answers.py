@@ -28,15 +28,29 @@ class AnswerTask(TokenTask):
         """How many tokens the longest prompt and the longest answer with its END have.
 
         Both never fall as the length grows.
+
+        Args:
+            length: How long the inputs are.
         """
 
     @abstractmethod
     def prompts(self, key: Tensor, length: int, count: int) -> Tensor:
-        """Draw prompts, filled up with END: `(*key.shape, count, longest prompt)`."""
+        """Draw prompts, filled up with END: `(*key.shape, count, longest prompt)`.
+
+        Args:
+            key: Random streams, of any shape.
+            length: How long the inputs are.
+            count: How many per stream.
+        """
 
     @abstractmethod
     def answers(self, prompts: Tensor, length: int) -> Tensor:
-        """The answers of prompts, filled up with END: `(..., longest answer)`."""
+        """The answers of prompts, filled up with END: `(..., longest answer)`.
+
+        Args:
+            prompts: What `prompts` gave.
+            length: How long the inputs are.
+        """
 
     @property
     @abstractmethod
@@ -56,11 +70,20 @@ class AnswerTask(TokenTask):
         return sum(self.sizes(length)) - 1
 
     def position_ids(self, tokens: Tensor, length: int) -> Tensor | None:
-        """Ids of whole inputs that are not 0, 1, ..., such as those of coupled positions."""
+        """Ids of whole inputs that are not 0, 1, ..., such as those of coupled positions.
+
+        Args:
+            tokens: Whole inputs, with their answers.
+            length: How long the inputs are.
+        """
         return None
 
     def draw(self, key: Tensor, length: int, count: int) -> Batch:
-        """Prompts with their answers, and what is asked behind the prompt."""
+        """Prompts with their answers, and what is asked behind the prompt.
+
+        Raises:
+            InputError: The length is none of the task's.
+        """
         shortest, longest = self.lengths[0], self.lengths[-1]
         require(length in self.lengths, "length", length, f"one of {shortest}..{longest}")
         prompts = self.prompts(key, length, count)
@@ -81,7 +104,11 @@ class AnswerTask(TokenTask):
         return functional.one_hot(labels.clamp(min=0), self.classes) * asked.to(torch.float32)
 
     def length_of(self, size: int) -> int:
-        """The length of inputs of so many tokens."""
+        """The length of inputs of so many tokens.
+
+        Args:
+            size: How many tokens an input has.
+        """
         return _lengths(self)[size]
 
     def _joined(self, prompts: Tensor, answers: Tensor) -> tuple[Tensor, Tensor]:

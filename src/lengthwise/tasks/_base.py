@@ -54,11 +54,19 @@ class Batch(NamedTuple):
     numbers, a last axis holds those of one answer, and there is an answer at every place."""
 
     def at(self, index: int) -> "Batch":
-        """Entry `index` of the first leading dimension."""
+        """Entry `index` of the first leading dimension.
+
+        Args:
+            index: Which entry.
+        """
         return self._map(lambda tensor: tensor[index])
 
     def parts(self, count: int) -> Iterator["Batch"]:
-        """The batch of a fleet, `(models, count, ...)`, in so many parts of equal size."""
+        """The batch of a fleet, `(models, count, ...)`, in so many parts of equal size.
+
+        Args:
+            count: How many parts; it divides the number of examples.
+        """
         if count == 1:
             yield self
             return
@@ -68,7 +76,11 @@ class Batch(NamedTuple):
             yield self._map(operator.itemgetter((slice(None), part)))
 
     def to(self, dtype: torch.dtype) -> "Batch":
-        """The same with numbers in `dtype`; whole numbers and masks stay what they are."""
+        """The same with numbers in `dtype`; whole numbers and masks stay what they are.
+
+        Args:
+            dtype: A floating-point type.
+        """
         return self._map(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     def _map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
@@ -150,6 +162,11 @@ class Task(ABC):
         """Draw `count` examples of `length` from each stream of `key`.
 
         Example i of a stream depends on the stream and on i only, not on `count`.
+
+        Args:
+            key: Random streams, of any shape.
+            length: How long the inputs are.
+            count: How many examples per stream.
         """
 
     @abstractmethod
@@ -158,20 +175,35 @@ class Task(ABC):
 
         It is zero everywhere where nothing is asked. Where answers are numbers it is their mean
         given the input, which is the best prediction by squared error: `(*shape of labels)`.
+
+        Args:
+            inputs: The inputs of a batch.
         """
 
     def variances(self, inputs: Any) -> Tensor:
-        """Where answers are numbers: their variance given the input, which no prediction avoids."""
+        """Where answers are numbers: their variance given the input, which no prediction avoids.
+
+        Args:
+            inputs: The inputs of a batch.
+        """
         raise NotImplementedError
 
     def enumerate_inputs(self, length: int, limit: int) -> Any | None:
-        """All inputs of `length`, equally likely, or None: they are more than `limit` or unlike."""
+        """All inputs of `length`, equally likely, or None: they are more than `limit` or unlike.
+
+        Args:
+            length: How long the inputs are.
+            limit: The most inputs to make.
+        """
         return None
 
     def count_inputs(self, length: int) -> int | None:
         """How many different inputs of `length` there are, or None where that is not known.
 
         Unless a task knows better it is known where all of few inputs can be enumerated.
+
+        Args:
+            length: How long the inputs are.
         """
         every = self.enumerate_inputs(length, COUNTED)
         return None if every is None else len(tree_leaves(every)[0])
@@ -180,6 +212,9 @@ class Task(ABC):
         """How often each class is the right answer, `(classes,)`, where a task knows it.
 
         That is for tasks that ask once with one right class: their baselines need no draws then.
+
+        Args:
+            length: How long the inputs are.
         """
         return None
 
@@ -199,6 +234,9 @@ class TokenTask(Task):
         """How many tokens an input of a length has: as many, unless a length counts other things.
 
         It grows with the length, or is one for all.
+
+        Args:
+            length: A length of the task.
         """
         return length
 
@@ -261,11 +299,24 @@ class SetTask(Task):
 
     @abstractmethod
     def draw_items(self, key: Tensor, length: int, count: int, part: range) -> Tensor:
-        """The items of `draw` numbered by `part`: `(..., count, len(part), item_width)`."""
+        """The items of `draw` numbered by `part`: `(..., count, len(part), item_width)`.
+
+        Args:
+            key: Random streams, of any shape.
+            length: How many items the whole set has.
+            count: How many sets per stream.
+            part: The numbers of the items to draw.
+        """
 
     @abstractmethod
     def draw_lookups(self, key: Tensor, length: int, count: int) -> "Lookup":
-        """All of `draw` but the items."""
+        """All of `draw` but the items.
+
+        Args:
+            key: Random streams, of any shape.
+            length: How many items a set has.
+            count: How many sets per stream.
+        """
 
 
 class Lookup(NamedTuple):

@@ -21,6 +21,7 @@ class Certificate:
     """The worst case of one model, by input length."""
 
     vocab: int
+    """Number of tokens."""
     margins: Mapping[int, float]
     """Minimum over all inputs of (lowest legal logit - highest logit of an input token)."""
     worst_inputs: Mapping[int, tuple[int, ...]]
@@ -33,7 +34,12 @@ class Certificate:
     """Whether these are all inputs of the length; if not, a worse one may exist."""
 
     def precision(self, length: int, tolerance: float = EQUAL) -> float:
-        """The theorem's precision: the margin, or -inf where legal logits differ by more."""
+        """The theorem's precision: the margin, or -inf where legal logits differ by more.
+
+        Args:
+            length: One of its lengths.
+            tolerance: How much legal logits may differ.
+        """
         return self.margins[length] if self.legal_spreads[length] <= tolerance else -math.inf
 
     @property
@@ -49,6 +55,9 @@ class Certificate:
         At most: all tokens of the input lie just the margin below all legal ones. At least: at the
         worst input one token does, and no legal logit exceeds the lowest by more than the spread.
         Where `exact` is False, the first holds for the inputs that were tried only.
+
+        Args:
+            length: One of its lengths.
 
         Returns:
             `(at least, at most)`.
@@ -73,6 +82,9 @@ def certify(
         lengths: Which lengths (default: all, 1..vocab-1).
         inputs: With a norm: how many inputs to go through at most, or to draw, per length.
         seed: With a norm: seed of the drawn inputs.
+
+    Raises:
+        InputError: A length is none of the model's, or `inputs` is below 1.
     """
     model = in_float64(model)
     chosen = list(range(1, model.vocab)) if lengths is None else sorted(set(lengths))

@@ -23,6 +23,9 @@ def minimal_model(vocab: int, strength: float = 5.0) -> MinimalTransformer:
     Args:
         vocab: Number of tokens v, at least 3.
         strength: C, the precision at length 2.
+
+    Raises:
+        InputError: The vocabulary is below 3, or `strength` is not positive.
     """
     require(vocab >= 3, "vocab", vocab, "at least 3")
     require(strength > 0, "strength", strength, "a positive number")
@@ -43,6 +46,9 @@ def balanced_model(
         vocab: Number of tokens v.
         strength: C.
         extra_width: Width beyond v - 1, at least v + 1 (the default), which exact balance needs.
+
+    Raises:
+        InputError: `strength` is not positive, or the width is too small.
     """
     require(strength > 0, "strength", strength, "a positive number")
     return _displacing(vocab, strength, 2 * strength, extra_width)
@@ -66,6 +72,14 @@ def model_with_tables(
 
     A first block of the width names the token, a second one holds what attention adds, and the
     unembedding reads B off the first and the second as it is: width 2v and value width v.
+
+    Args:
+        bias: B, `(vocab, vocab)`.
+        displacement: D, `(vocab, vocab)`.
+        extra_width: Width beyond v - 1, at least v + 1 (the default).
+
+    Raises:
+        InputError: The width is too small.
     """
     vocab = len(bias)
     extra_width = vocab + 1 if extra_width is None else extra_width

@@ -19,6 +19,9 @@ def weight_bounds(
         spread: Largest minus smallest score.
         count: Number of scores n.
         temperature: What scores are divided by before softmax.
+
+    Raises:
+        InputError: `spread` is negative, `count` below 1, or `temperature` not positive.
     """
     spread = torch.as_tensor(spread, dtype=torch.float64)
     require(bool((spread >= 0).all()), "spread", spread.tolist(), "a number of at least 0")
@@ -59,6 +62,9 @@ def attention_bounds(attention: Attention, x: Tensor, context: Tensor) -> tuple[
 
     Returns:
         The least and the greatest weight, each `(..., heads, queries)`.
+
+    Raises:
+        InputError: A remedy acts on the scores or weights, so the bounds would not hold.
     """
     plain = attention.maps == 1 and not attention.acts(
         "queries_keys", "scale", "bias", "scores", "weights"

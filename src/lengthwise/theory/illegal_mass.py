@@ -29,7 +29,14 @@ class MeasuredMass:
 def measure_illegal_mass(
     model: nn.Module, certificate: Certificate, inputs: int = 2048, seed: int = 0
 ) -> dict[int, MeasuredMass]:
-    """Run the model, in float64, at every length of its certificate."""
+    """Run the model, in float64, at every length of its certificate.
+
+    Args:
+        model: The model that was certified.
+        certificate: Its certificate.
+        inputs: How many random inputs per length.
+        seed: Seed of the inputs.
+    """
     model = in_float64(model)
     task = SetComplement(model.vocab)
     measured = {}

@@ -40,7 +40,14 @@ class Population:
     def of(
         cls, query: Tensor, keys: Tensor, values: Tensor, probabilities: Tensor | None = None
     ) -> Self:
-        """From a query `(width,)` and the keys `(items, width)`; uniform unless said otherwise."""
+        """From a query `(width,)` and the keys `(items, width)`; uniform unless said otherwise.
+
+        Args:
+            query: The query.
+            keys: A key per kind of item.
+            values: A value per kind of item, `(items, features)`.
+            probabilities: How likely each kind is; None is equally.
+        """
         scores = keys.to(torch.float64) @ query.to(torch.float64) * len(query) ** -0.5
         uniform = torch.full((len(keys),), 1 / len(keys), dtype=torch.float64)
         return cls(scores, values, uniform if probabilities is None else probabilities)
@@ -60,6 +67,9 @@ class Population:
         """Mean of the output over draws of `count` items, up to terms of 1/count^2.
 
         mu - E[e^2 (V - mu)] / (count E[e]^2): the second term is how the mean drifts.
+
+        Args:
+            count: How many items attention reads.
         """
         _check(count)
         drift = (self.probabilities * self._weights**2) @ (self.values - self.limit)
@@ -69,6 +79,9 @@ class Population:
         """Variance of each feature over draws of `count` items, up to terms of 1/count^2.
 
         E[e^2 (V - mu)^2] / (count E[e]^2), whatever the mean of V: slope -1/2 for the deviation.
+
+        Args:
+            count: How many items attention reads.
         """
         _check(count)
         spread = (self.probabilities * self._weights**2) @ (self.values - self.limit) ** 2
@@ -82,6 +95,9 @@ class Population:
 
             E[O] = int N f_1 f_0^(N-1) dt,
             E[O^2] = int t (N f_2 f_0^(N-1) + N (N-1) f_1^2 f_0^(N-2)) dt.
+
+        Args:
+            count: How many items attention reads.
         """
         _check(count)
         drawn = self.probabilities > 0
@@ -109,7 +125,16 @@ class Population:
         return float(self.limit.var(correction=0))
 
     def sample(self, count: int, draws: int, seed: int = 0) -> Tensor:
-        """Outputs for `draws` independent draws of `count` items: `(draws, features)`."""
+        """Outputs for `draws` independent draws of `count` items: `(draws, features)`.
+
+        Args:
+            count: How many items attention reads.
+            draws: How many draws.
+            seed: Seed of the draws.
+
+        Raises:
+            InputError: There are fewer than 2 draws.
+        """
         _check(count)
         require(draws >= 2, "draws", draws, "at least 2")
         generator = np.random.default_rng((seed, count))
@@ -125,13 +150,21 @@ class Moments:
     """Mean and variance of each feature over some outputs, with their standard errors."""
 
     mean: Tensor
+    """Mean of each feature."""
     mean_error: Tensor
+    """Its standard error."""
     variance: Tensor
+    """Variance of each feature."""
     variance_error: Tensor
+    """Its standard error."""
 
 
 def moments(outputs: Tensor) -> Moments:
-    """The moments of outputs `(draws, features)`, as a Monte Carlo estimate."""
+    """The moments of outputs `(draws, features)`, as a Monte Carlo estimate.
+
+    Args:
+        outputs: The outputs of independent draws.
+    """
     draws = len(outputs)
     mean = outputs.mean(0)
     squares = (outputs - mean) ** 2

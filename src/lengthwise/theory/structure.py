@@ -27,8 +27,11 @@ class Structure:
     delta: Tensor
     """Displacement of a token that stands alone."""
     kappa: Tensor
+    """What D adds to all logits after a token, by the token read."""
     w: Tensor
+    """What D adds to each logit and B takes off again."""
     p: Tensor
+    """What B adds to all logits, by the last token."""
 
     def matrices(self) -> tuple[Tensor, Tensor]:
         """B and D of this form."""
@@ -37,7 +40,14 @@ class Structure:
         return bias, displacement
 
     def displacements(self, length: int) -> tuple[Tensor, Tensor]:
-        """Displacement of every token in an input of `length`: as an earlier one, as the last."""
+        """Displacement of every token in an input of `length`: as an earlier one, as the last.
+
+        Args:
+            length: From 1 to one less than the vocabulary.
+
+        Raises:
+            InputError: No input has this length.
+        """
         vocab = len(self.x)
         require(0 < length < vocab, "length", length, f"one of 1..{vocab - 1}")
         shared = 2 / length * self.x
@@ -53,6 +63,9 @@ class Structure:
 
         B1: both tokens of every input of length 2 have the same displacement. B2: delta = 2x.
         B3: delta >= 2x. Each implies the next, and each gives precision 2C/s.
+
+        Args:
+            tolerance: What counts as equal.
         """
         allowed = tolerance * float(self.x.abs().max())
         gap = self.delta - 2 * self.x
@@ -63,7 +76,12 @@ class Structure:
         return "B2" if float(self.x.max() - self.x.min()) > allowed else "B1"
 
     def keeps_rate(self, length: int, tolerance: float = 1e-9) -> bool:
-        """The exact condition for precision 2C/s at length s, with C the `strength`."""
+        """The exact condition for precision 2C/s at length s, with C the `strength`.
+
+        Args:
+            length: The length s.
+            tolerance: What counts as equal.
+        """
         _, last = self.displacements(length)
         allowed = tolerance * float(self.x.abs().max())
         return bool((last >= 2 / length * self.strength - allowed).all())
@@ -74,6 +92,7 @@ class Fit:
     """The structure nearest to a model's tables."""
 
     structure: Structure
+    """The structure that fits best."""
     distance: float
     """What the structure leaves unexplained: the Frobenius norm of the rest over that of B and D.
 
@@ -86,6 +105,12 @@ def fit_structure(tables: Tables) -> Fit:
 
     x and delta take up the diagonals whatever they are, so the other parameters are fitted to the
     entries off the diagonal.
+
+    Args:
+        tables: B and D of a model: see `read_tables`.
+
+    Raises:
+        InputError: The vocabulary is below 4, where the lemma does not hold.
     """
     vocab = tables.vocab
     require(vocab >= 4, "vocab", vocab, "at least 4: the lemma does not hold below")

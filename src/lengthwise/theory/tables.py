@@ -65,7 +65,14 @@ class Tables:
 
 
 def read_tables(model: nn.Module) -> Tables:
-    """The tables of a `MinimalTransformer`, whatever its dtype."""
+    """The tables of a `MinimalTransformer`, whatever its dtype.
+
+    Args:
+        model: A trained or constructed model.
+
+    Raises:
+        InputError: The model is none whose tables say all.
+    """
     return tables_of(in_float64(model))
 
 

@@ -83,7 +83,11 @@ class Fleet:
         return self.weights.device
 
     def views(self, weights: Tensor | None = None) -> dict[str, Tensor]:
-        """The parameters by name, stacked: views of `weights` (default: the fleet's own)."""
+        """The parameters by name, stacked: views of `weights` (default: the fleet's own).
+
+        Args:
+            weights: `(models, parameters per model)`, such as an average; None is the fleet's own.
+        """
         weights = self.weights if weights is None else weights
         pieces = weights.detach().split([shape.numel() for shape in self.shapes.values()], dim=1)
         return {
@@ -92,7 +96,15 @@ class Fleet:
         }
 
     def forward(self, inputs: Any, *, shared_inputs: bool = False) -> Tensor:
-        """A training pass with gradients: `(models, ...)` in, `(models, ...)` out."""
+        """A training pass with gradients: `(models, ...)` in, `(models, ...)` out.
+
+        Args:
+            inputs: One batch per model, or with `shared_inputs` one for all.
+            shared_inputs: Whether every model reads the same batch.
+
+        Raises:
+            InputError: A model draws from torch's generator, which could not be repeated.
+        """
         self.template.train()
         dtype = self._autocast
         autocast = torch.autocast(self.device.type, dtype, enabled=dtype is not None)
@@ -110,6 +122,9 @@ class Fleet:
             inputs: One batch for all models, or with `shared_inputs=False` one batch per model.
             weights: `(models, parameters per model)`, such as an average.
             shared_inputs: Whether every model reads the same inputs.
+
+        Raises:
+            InputError: A model draws from torch's generator, which could not be repeated.
         """
         self.template.eval()
         with require_no_generator(self.device):
@@ -120,6 +135,10 @@ class Fleet:
 
         It is the fleet's own tensor, which the next call overwrites, or adds to with `add`: a new
         one of the size of all weights would cost a tenth of a large model's step.
+
+        Args:
+            loss: `(models,)`: the loss of each.
+            add: Whether to add to the gradient that is there.
 
         Raises:
             InputError: The loss does not depend on a parameter, which could then not be trained.
@@ -132,7 +151,12 @@ class Fleet:
         return self._gradient
 
     def model(self, index: int, weights: Tensor | None = None) -> nn.Module:
-        """Model number `index` as a plain module of its own, which can be trained on."""
+        """Model number `index` as a plain module of its own, which can be trained on.
+
+        Args:
+            index: Which model, from 0.
+            weights: `(models, parameters per model)`, such as an average; None is the fleet's own.
+        """
         model = _tied_like(self.template, copy.deepcopy(self.template).to_empty(device=self.device))
         state = {name: stacked[index] for name, stacked in self.views(weights).items()}
         state |= {name: stacked[index] for name, stacked in self.buffers.items()}
@@ -147,7 +171,11 @@ class Fleet:
         return model.eval()
 
     def models(self, weights: Tensor | None = None) -> list[nn.Module]:
-        """All models as plain modules."""
+        """All models as plain modules.
+
+        Args:
+            weights: `(models, parameters per model)`, such as an average; None is the fleet's own.
+        """
         return [self.model(index, weights) for index in range(self.size)]
 
     def _read(self, weights: Tensor | None = None) -> dict[str, Tensor]:

@@ -19,6 +19,10 @@ class FleetAdamW:
 
     A model whose loss or gradient is not finite is frozen as it was before that step, and marked.
     Nothing of it reaches the others: every operation works row by row.
+
+    Args:
+        fleet: The models to train.
+        steps: How many steps there will be, for the decay of the rate.
     """
 
     def __init__(self, fleet: Fleet, steps: int) -> None:
@@ -48,7 +52,11 @@ class FleetAdamW:
         self._decay = column("weight_decay")
 
     def learning_rate(self, step: int) -> Tensor:
-        """The learning rate of every model at `step`, which counts from 0: `(models, 1)`."""
+        """The learning rate of every model at `step`, which counts from 0: `(models, 1)`.
+
+        Args:
+            step: Number of the step, from 0.
+        """
         rising = ((step + 1) / self._warmup).clamp(max=1.0)
         share = (1 + math.cos(math.pi * step / self.steps)) / 2
         return self._rate * rising * (self._final + (1 - self._final) * share)

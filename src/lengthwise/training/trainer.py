@@ -157,7 +157,11 @@ class Trainer:
         return state
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Take over a state; the next steps are then what they would have been."""
+        """Take over a state; the next steps are then what they would have been.
+
+        Args:
+            state: What `state_dict` of such a trainer gave.
+        """
         own = self.state_dict()
         _require_same_tensors(own, state)
         for name, tensor in own.items():
