@@ -1,6 +1,9 @@
 """What the folders of runs, searches and studies share: a description, a lock and a log."""
 
 import fcntl
+import os
+import stat
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -10,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from lengthwise.errors import InputError, require
+from lengthwise.files import read_bytes
 
 Folder = TypeVar("Folder")
 
@@ -34,7 +38,7 @@ def opened(path: Path, kind: str, format: int, build: Callable[[dict[str, Any]],
         there = False
     require(there, kind, str(path), f"a {kind} folder, with a {file.name} in it")
     try:
-        description = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        description = msgspec.json.decode(read_bytes(file), type=dict[str, Any])
         version = description["format"]
         if version != format:
             raise InputError(
@@ -73,10 +77,26 @@ def make_new(path: Path, kind: str, inner: str) -> None:
         raise InputError(f"out = {str(path)!r}: cannot be made: {error.strerror}") from error
 
 
+def require_checksum(file: Path, otherwise: str) -> None:
+    """Raise `InputError` unless a file is what was written, by the checksum that its name ends in.
+
+    Args:
+        file: Its name is something, a dash and the CRC-32 of its content.
+        otherwise: What can be done about it.
+    """
+    try:
+        content = read_bytes(file)
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}; {otherwise}") from error
+    if f"{zlib.crc32(content):08x}" != file.stem.rpartition("-")[2]:
+        expected = "what was written, with the checksum in its name"
+        raise InputError(f"{file} is damaged: expected {expected}; {otherwise}")
+
+
 @contextmanager
 def locked(folder: Path, kind: str) -> Iterator[None]:
     """Lock a folder for this process; another one that tries gets an error naming its `kind`."""
-    with (folder / "lock").open("w") as lock:
+    with os.fdopen(_opened(folder / "lock", os.O_RDWR), "w") as lock:
         try:
             # The system drops the lock when the process ends, however it ends.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,5 +114,21 @@ def now() -> str:
 
 def log(folder: Path, event: str) -> None:
     """Add a line to a folder's log."""
-    with (folder / "log.txt").open("a", encoding="utf-8") as file:
-        file.write(f"{now()} {event}\n")
+    with os.fdopen(_opened(folder / "log.txt", os.O_WRONLY | os.O_APPEND), "ab") as file:
+        file.write(f"{now()} {event}\n".encode("utf-8", "backslashreplace"))
+
+
+def _opened(path: Path, flags: int) -> int:
+    """Open a file of a folder to write to it, made if it is missing.
+
+    The folder may come from somebody else: a link there would lead to any file of the user's, and a
+    pipe would block.
+    """
+    try:
+        handle = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise InputError(f"cannot write {path}: expected an ordinary file there")
+    return handle

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.errors import InputError, require
-from lengthwise.files import write_text
+from lengthwise.files import read_text, write_text
 from lengthwise.probing.observer import Queries
 from lengthwise.probing.summary import Summary
 from lengthwise.runs.version import code_version
@@ -90,9 +90,9 @@ def take_folder(folder: Path, kind: str, settings: dict[str, Any]) -> None:
 
 def _require_same(file: Path, kind: str, wanted: dict[str, Any]) -> None:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))["settings"]
+        found = json.loads(read_text(file))["settings"]
         changed = [key for key in wanted if wanted[key] != found.get(key)]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{file} is damaged: expected the JSON of a {kind}") from error
     if changed:
         raise InputError(
