@@ -309,6 +309,7 @@ def import_everything() -> None:
 
     font_manager.findfont("DejaVu Sans")
 
+    importlib.import_module("soak.warm")
     gc.collect()
     gc.freeze()  # so that forked processes share these pages
     # The state of whoever runs the soak is left alone.

@@ -66,3 +66,19 @@ def gguf_tensors(model: Any) -> Iterator[tuple[str, Any]]:
     }
     for name, tensor in model.state_dict().items():
         yield names[name], tensor.numpy()
+
+
+def tiny_scale() -> None:
+    """Make the quick scale of `lengthwise compare` one that takes a second, in this process."""
+    from lengthwise.comparing import built_in
+
+    built_in.SCALES["quick"] = built_in.Scale(
+        model={"layers": 1, "heads": 2, "width": 8},
+        training=TRAINING,
+        hyperparameters=Hyperparameters(warmup=2),
+        rates=(1e-3, 1e-2),
+        seeds=1,
+        tasks=("majority",),
+        remedies=("alibi", "ema"),
+        plans={name: {"steps": 8} for name in built_in.PLANS},
+    )
