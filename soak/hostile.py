@@ -243,7 +243,7 @@ def run_alone(number: int, place: Path, kept: Path) -> dict[str, Any]:
     case = case_of(number)
     work = place / "work"
     child = Child(
-        command(case.words, _in_this_process), place,
+        command(case.words, train_in_this_process), place,
         prepare=lambda: _prepare(case, number, place, kept), cwd=work, memory=MEMORY, nobody=True,
     )  # fmt: skip
     return _line(case, place, child.wait(SECONDS))
@@ -262,7 +262,7 @@ def run_batch(numbers: Sequence[int], place: Path, kept: Path) -> dict[int, dict
             _prepare(case, number, places[number], kept)
 
     def work() -> int:
-        _in_this_process()
+        train_in_this_process()
         for number, case in cases.items():
             ran = _here(case, places[number])
             os.write(writing, f"{number} {json.dumps(ran)}\n".encode())
@@ -357,7 +357,7 @@ def _prepare(case: Case, number: int, place: Path, kept: Path) -> None:
     before.write_text(text, encoding="utf-8")
 
 
-def _in_this_process() -> None:
+def train_in_this_process() -> None:
     """Let searches train in this process: a worker of its own would take seconds to start."""
     import lengthwise.executors.local as local
     from lengthwise.pool import Event, _done
