@@ -24,6 +24,7 @@ from random import Random
 from typing import Any
 
 from soak._harness import (
+    ROOT,
     Child,
     Record,
     arguments,
@@ -86,6 +87,7 @@ def use_fork_server() -> None:
 
 def start_fork_server() -> None:
     """Start it, once per process that forks cases."""
+    os.environ["PYTHONPATH"] = f"{ROOT}:{ROOT / 'src'}"  # the server finds nothing by itself
     forkserver.set_forkserver_preload(["soak.warm"])
     forkserver.ensure_running()
     resource_tracker.ensure_running()

@@ -89,7 +89,7 @@ def _trials(place: Path) -> str:
     return f"{len(tables[0])} and {len(tables[1])} rows {made.hexdigest()[:20]}"
 
 
-TRIALS = 8
+TRIALS = 6
 
 WORKLOADS = (
     Workload(

@@ -4,7 +4,7 @@ import fcntl
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,24 +57,40 @@ def opened(path: Path, kind: str, format: int, build: Callable[[dict[str, Any]],
         raise InputError(f"{file} is damaged: expected the JSON of a {kind} ({reason})") from error
 
 
-def make_new(path: Path, kind: str, inner: str) -> None:
+def make_new(path: Path, kind: str, inner: str, written: Mapping[str, str] | None = None) -> None:
     """Make a folder with one inside it, in a place where nothing is yet.
+
+    What this leaves behind when it is killed half way is as good as nothing: the inner folder
+    without anything in it, a hidden file, or one that would be written again as it is.
 
     Args:
         path: The folder; it may be there if it is empty.
         kind: What it will be the folder of.
         inner: The folder inside it.
+        written: Texts by the names of files that are written before the description.
 
     Raises:
         InputError: Something is there, or the folder cannot be made.
     """
     expected = f"the folder of a {kind}, or one that does not exist yet: this holds other files"
     try:
-        taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+        taken = path.exists() and (not path.is_dir() or not _left_over(path, inner, written or {}))
         require(not taken, "out", str(path), expected)
         (path / inner).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"out = {str(path)!r}: cannot be made: {error.strerror}") from error
+
+
+def _left_over(path: Path, inner: str, written: Mapping[str, str]) -> bool:
+    """Whether a folder has nothing in it but what a kill may leave there."""
+    for entry in path.iterdir():
+        if entry.name.startswith("."):
+            continue
+        if entry.name == inner and entry.is_dir() and not any(entry.iterdir()):
+            continue
+        if entry.name not in written or read_bytes(entry) != written[entry.name].encode():
+            return False
+    return True
 
 
 def require_checksum(file: Path, otherwise: str) -> None:
