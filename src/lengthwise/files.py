@@ -1,6 +1,8 @@
-"""Writing files so that a reader never sees half of one."""
+"""Writing files so that a reader never sees half of one, and reading only what is a file."""
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -33,6 +35,30 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
+
+
+def regular(path: Path) -> Path:
+    """`path` itself, if an ordinary file is there: a pipe would block, and a device has no end.
+
+    Raises:
+        OSError: Nothing is there, or no ordinary file; as reading it would raise.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
+    return path
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of an ordinary file; raises `OSError` for anything else."""
+    return regular(path).read_bytes()
+
+
+def read_text(path: Path) -> str:
+    """The same as text; what is not UTF-8 raises `UnicodeDecodeError`."""
+    return regular(path).read_text(encoding="utf-8")
 
 
 def write_text(path: Path, text: str) -> None:

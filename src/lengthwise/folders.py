@@ -1,7 +1,10 @@
 """What the folders of runs, searches and studies share: a description, a lock and a log."""
 
 import fcntl
-from collections.abc import Callable, Iterator
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from lengthwise.errors import InputError, require
+from lengthwise.files import read_bytes
 
 Folder = TypeVar("Folder")
 
@@ -34,7 +38,7 @@ def opened(path: Path, kind: str, format: int, build: Callable[[dict[str, Any]],
         there = False
     require(there, kind, str(path), f"a {kind} folder, with a {file.name} in it")
     try:
-        description = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        description = msgspec.json.decode(read_bytes(file), type=dict[str, Any])
         version = description["format"]
         if version != format:
             raise InputError(
@@ -53,30 +57,62 @@ def opened(path: Path, kind: str, format: int, build: Callable[[dict[str, Any]],
         raise InputError(f"{file} is damaged: expected the JSON of a {kind} ({reason})") from error
 
 
-def make_new(path: Path, kind: str, inner: str) -> None:
+def make_new(path: Path, kind: str, inner: str, written: Mapping[str, str] | None = None) -> None:
     """Make a folder with one inside it, in a place where nothing is yet.
+
+    What this leaves behind when it is killed half way is as good as nothing: the inner folder
+    without anything in it, a hidden file, or one that would be written again as it is.
 
     Args:
         path: The folder; it may be there if it is empty.
         kind: What it will be the folder of.
         inner: The folder inside it.
+        written: Texts by the names of files that are written before the description.
 
     Raises:
         InputError: Something is there, or the folder cannot be made.
     """
     expected = f"the folder of a {kind}, or one that does not exist yet: this holds other files"
     try:
-        taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+        taken = path.exists() and (not path.is_dir() or not _left_over(path, inner, written or {}))
         require(not taken, "out", str(path), expected)
         (path / inner).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"out = {str(path)!r}: cannot be made: {error.strerror}") from error
 
 
+def _left_over(path: Path, inner: str, written: Mapping[str, str]) -> bool:
+    """Whether a folder has nothing in it but what a kill may leave there."""
+    for entry in path.iterdir():
+        if entry.name.startswith("."):
+            continue
+        if entry.name == inner and entry.is_dir() and not any(entry.iterdir()):
+            continue
+        if entry.name not in written or read_bytes(entry) != written[entry.name].encode():
+            return False
+    return True
+
+
+def require_checksum(file: Path, otherwise: str) -> None:
+    """Raise `InputError` unless a file is what was written, by the checksum that its name ends in.
+
+    Args:
+        file: Its name is something, a dash and the CRC-32 of its content.
+        otherwise: What can be done about it.
+    """
+    try:
+        content = read_bytes(file)
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}; {otherwise}") from error
+    if f"{zlib.crc32(content):08x}" != file.stem.rpartition("-")[2]:
+        expected = "what was written, with the checksum in its name"
+        raise InputError(f"{file} is damaged: expected {expected}; {otherwise}")
+
+
 @contextmanager
 def locked(folder: Path, kind: str) -> Iterator[None]:
     """Lock a folder for this process; another one that tries gets an error naming its `kind`."""
-    with (folder / "lock").open("w") as lock:
+    with os.fdopen(_opened(folder / "lock", os.O_RDWR), "w") as lock:
         try:
             # The system drops the lock when the process ends, however it ends.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,5 +130,21 @@ def now() -> str:
 
 def log(folder: Path, event: str) -> None:
     """Add a line to a folder's log."""
-    with (folder / "log.txt").open("a", encoding="utf-8") as file:
-        file.write(f"{now()} {event}\n")
+    with os.fdopen(_opened(folder / "log.txt", os.O_WRONLY | os.O_APPEND), "ab") as file:
+        file.write(f"{now()} {event}\n".encode("utf-8", "backslashreplace"))
+
+
+def _opened(path: Path, flags: int) -> int:
+    """Open a file of a folder to write to it, made if it is missing.
+
+    The folder may come from somebody else: a link there would lead to any file of the user's, and a
+    pipe would block.
+    """
+    try:
+        handle = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise InputError(f"cannot write {path}: expected an ordinary file there")
+    return handle

@@ -18,6 +18,7 @@ import torch
 
 from lengthwise.errors import InputError, require
 from lengthwise.memory import keep_freed_memory
+from lengthwise.registry import blamed
 
 MOST_DEATHS = 3
 """How often a job may take its worker with it before it counts as failed."""
@@ -165,5 +166,8 @@ def _done(
     except (InputError, OSError) as error:
         return "failed", str(error)
     except Exception as error:
+        told = blamed(error)
+        if told is not None:
+            return "failed", told
         traceback.print_exc()
         return "failed", f"{type(error).__name__}: {error}".splitlines()[0]

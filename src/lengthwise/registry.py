@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from lengthwise.errors import InputError, require_name
+from lengthwise.files import read_text
 from lengthwise.trust import trust
 
 Part = TypeVar("Part")
@@ -191,7 +192,7 @@ def load_file(path: Path) -> UserFile:
 def read_file(path: Path) -> str:
     """The text of the Python file at `path`, which is trusted from now on, or an `InputError`."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         trust(text)
         return text
     except (OSError, UnicodeDecodeError, ValueError) as error:
@@ -221,6 +222,28 @@ def load_text(name: str, text: str) -> UserFile:
             raise InputError(f"file = {name!r}: {reason}") from error
         raise
     return file
+
+
+def blamed(error: BaseException) -> str | None:
+    """In one line, what a user's file did wrong; None if no such file was run.
+
+    It is the file that the error came out of. An error elsewhere comes from what a file gave us, as
+    parts of the package are tested together: then the last file that was run is named.
+    """
+    if not _FILES:
+        return None
+    names = {file.module.__name__: file.name for file in _FILES.values()}
+    file, place = next(reversed(_FILES.values())).name, ""
+    step = error.__traceback__
+    while step is not None:
+        frame = step.tb_frame
+        own = names.get(frame.f_globals.get("__name__", ""))
+        if own is not None:
+            file, place = own, f"line {step.tb_lineno}: "
+        last = f" (at {Path(frame.f_code.co_filename).name}, line {step.tb_lineno})"
+        step = step.tb_next
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"file = {file!r}: {place}{reason}{'' if place else last}"
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from torch import Tensor
 from lengthwise._version import __version__
 from lengthwise.averaging.bema import BEMA
 from lengthwise.errors import InputError, require, require_name
-from lengthwise.files import replacing
+from lengthwise.files import regular, replacing
 
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _ITEM_BYTES = {
@@ -185,7 +185,7 @@ def _open(path: Path) -> Checkpoint:
 
 def _entries(file: Path) -> Iterator[tuple[str, _Entry]]:
     try:
-        with safe_open(file, framework="pt") as handle:
+        with safe_open(regular(file), framework="pt") as handle:
             for name in handle.keys():  # noqa: SIM118 - not a mapping
                 part = handle.get_slice(name)
                 dtype = part.get_dtype()

@@ -15,7 +15,7 @@ from torch import Tensor
 from lengthwise.checking.inputs import Inputs
 from lengthwise.checking.scoring import Scores, score
 from lengthwise.errors import InputError
-from lengthwise.files import write_with
+from lengthwise.files import regular, write_with
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -75,7 +75,7 @@ class Behaviour:
     def load(cls, path: Path) -> "Behaviour":
         """Read it back."""
         try:
-            return cls(**load_file(path))
+            return cls(**load_file(regular(path)))
         except (SafetensorError, OSError, TypeError) as error:
             raise InputError(f"{path} is damaged ({error}): remove it to measure again") from error
 

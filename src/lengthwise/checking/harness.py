@@ -11,6 +11,7 @@ from pathlib import Path
 import polars
 
 from lengthwise.errors import InputError
+from lengthwise.files import read_text
 
 EXPECTED = "a results file of lm-evaluation-harness with metrics by length, such as '4096,none'"
 
@@ -22,7 +23,7 @@ def read_results(path: Path) -> polars.DataFrame:
         InputError: If it cannot be read or holds nothing by length.
     """
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))["results"]
+        results = json.loads(read_text(path))["results"]
         rows = [
             (task, int(found[1]), float(value))
             for task, metrics in results.items()

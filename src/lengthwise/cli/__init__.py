@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from lengthwise._version import __version__
 from lengthwise.errors import InputError, require, require_name
+from lengthwise.registry import blamed
 
 COMMANDS = {
     "train": ("train", "command", "Train models on a task, and measure them at longer inputs"),
@@ -65,20 +66,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # a full disk, a folder without permission
         print(f"lengthwise: {error.strerror or error}: {error.filename or ''}", file=sys.stderr)
         return 2
-    except (RuntimeError, MemoryError, OverflowError) as error:
-        if not _too_large(error):
+    except Exception as error:
+        told = _too_large(error) or blamed(error)
+        if told is None:
             raise
-        print(f"lengthwise: too large for this machine: {error}".split("\n")[0], file=sys.stderr)
+        print(f"lengthwise: {told}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("lengthwise: stopped", file=sys.stderr)
         return 130
 
 
-def _too_large(error: Exception) -> bool:
-    """Whether more memory was asked for than there is, which torch has several words for."""
+def _too_large(error: Exception) -> str | None:
+    """A line if more memory was asked for than there is, which torch has several words for."""
     words = ("allocate memory", "out of memory", "size calculation overflowed")
-    return not isinstance(error, RuntimeError) or any(word in str(error) for word in words)
+    known = isinstance(error, MemoryError | OverflowError) or (
+        isinstance(error, RuntimeError) and any(word in str(error) for word in words)
+    )
+    return f"too large for this machine: {error}".split("\n")[0] if known else None
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -46,6 +46,7 @@ class Report:
         from lengthwise.report.files import write_files
         from lengthwise.report.markdown import new_page, renewed
 
+        before = self._before()
         require(bool(self.results), "results", "", "folders such as runs/reproduce/othello/laptop")
         given = " ".join(map(str, self.results))
         folders = [folder.resolve() for folder in self.results]
@@ -66,13 +67,25 @@ class Report:
             ]  # fmt: skip
         require(bool(claims), "results", given, "folders that claims rest on")
         done = reopen(claims, scale, out, self.model, self.seeds, self.first_seed)
-        if self.markdown.is_file():
-            text = renewed(self.markdown.read_text(encoding="utf-8"), done)
-        else:
-            text = new_page(done)
+        text = new_page(done) if before is None else renewed(before, done)
         self.markdown.parent.mkdir(parents=True, exist_ok=True)
         write_files(done, self.markdown.parent)
         write_text(self.markdown, text)
         print_verdicts(done)
         print(f"page: {self.markdown.resolve()} (its figures and tables lie beside it)")
         return 0
+
+    def _before(self) -> str | None:
+        """The page as it is; None if there is none yet."""
+        from lengthwise.errors import InputError
+        from lengthwise.files import read_text
+
+        try:
+            return read_text(self.markdown)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise InputError(
+                f"markdown = {str(self.markdown)!r}: cannot be read ({reason}): expected a page"
+            ) from error

@@ -10,7 +10,7 @@ from lengthwise.comparing.folder import StudyFolder
 from lengthwise.comparing.plans import Plan
 from lengthwise.comparing.scores import ONE_MINUS
 from lengthwise.errors import InputError
-from lengthwise.files import write_text
+from lengthwise.files import read_text, write_text
 from lengthwise.measures.baselines import baselines
 
 Levels = dict[str, tuple[list[float | None], list[float | None]]]
@@ -26,12 +26,12 @@ def levels(folder: StudyFolder) -> dict[str, Levels]:
     """Chance and length-only of every measure, by task; computed once and kept."""
     file = folder.path / FILE
     try:
-        kept = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        kept = json.loads(read_text(file)) if file.exists() else {}
         found = {
             plan.name: kept[_key(plan)] if _key(plan) in kept else _levels(plan)
             for plan in folder.study.plans
         }
-    except (ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{file} is damaged ({error}): remove it, and it is made again") from error
     new = {_key(plan): found[plan.name] for plan in folder.study.plans}
     if new.keys() - kept.keys():

@@ -19,9 +19,8 @@ import polars
 
 from lengthwise.comparing.records import read_records, to_bytes
 from lengthwise.comparing.study import Study, study_from_json
-from lengthwise.errors import InputError
 from lengthwise.files import write_bytes, write_text
-from lengthwise.folders import locked, log, make_new, now, opened
+from lengthwise.folders import locked, log, make_new, now, opened, require_checksum
 from lengthwise.runs.version import code_version
 
 FORMAT = 1
@@ -105,11 +104,7 @@ class StudyFolder:
             InputError: A file is damaged.
         """
         for file in self.files():
-            if f"{zlib.crc32(file.read_bytes()):08x}" != file.stem.rpartition("-")[2]:
-                raise InputError(
-                    f"{file} is damaged: expected what was written, with the checksum in its name; "
-                    "move the file away, and its cells are trained again"
-                )
+            require_checksum(file, "move the file away, and its cells are trained again")
         return read_records(self.files())
 
     def add(self, content: bytes) -> None:

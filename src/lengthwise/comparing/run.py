@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from lengthwise.comparing.cells import Job
 from lengthwise.comparing.folder import StudyFolder
 from lengthwise.comparing.work import Work
+from lengthwise.errors import require
 from lengthwise.executors import Executor, LocalExecutor
 from lengthwise.progress import Progress, Report
+from lengthwise.runs.description import converted
+from lengthwise.runs.version import code_version
 
 TIMED_STEPS = 6
 """Steps of the baseline on every task that tell beforehand how long all will take."""
@@ -39,6 +42,7 @@ def run(
         report(state.progress())
         if not jobs:
             return
+        _require_same_version(folder)
         executor = executor or LocalExecutor()
         folder.log(f"{state.done} of {state.total} models recorded, training ({executor.name})")
         with closing(executor.run(Work(), jobs)) as results:  # type: ignore[type-var]
@@ -49,6 +53,15 @@ def run(
                     state.add(result.job)
                 report(state.progress())
         folder.log(f"{state.total} models recorded: finished")
+
+
+def _require_same_version(folder: StudyFolder) -> None:
+    """What one version trained and what another did are not compared."""
+    begun = converted(folder.description["version"], dict[str, str], "version")
+    now = code_version()
+    for part in ("lengthwise", "torch"):
+        expected = f"{now[part]}, which is installed: its models would not be comparable"
+        require(begun.get(part) == now[part], f"{part} of {folder.path}", begun.get(part), expected)
 
 
 def predicted_seconds(jobs: Sequence[Job], workers: int) -> float:

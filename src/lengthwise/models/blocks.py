@@ -18,6 +18,10 @@ NormKind = Literal["layernorm", "rmsnorm"]
 MLPKind = Literal["gelu", "gated"]
 
 
+MOST_LAYERS = 1024
+"""More are a typing error, and building them one by one would take forever. Ours."""
+
+
 class Size(NamedTuple):
     """How large a GPT is."""
 
@@ -50,6 +54,7 @@ def chain_for(
     """
     for field, value in size._asdict().items():
         require(value >= 1, field, value, "at least 1")
+    require(size.layers <= MOST_LAYERS, "layers", size.layers, f"at most {MOST_LAYERS}")
     require(size.width % size.heads == 0, "width", size.width, f"a multiple of {size.heads}")
     shape = Shape(
         width=size.width,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lengthwise._version import __version__
 from lengthwise.errors import InputError, LengthwiseWarning, require, require_name
-from lengthwise.files import write_bytes, write_text, write_with
+from lengthwise.files import read_text, regular, write_bytes, write_text, write_with
 from lengthwise.othello.board import board_of
 from lengthwise.othello.games import Games, Split, random_games, replay
 from lengthwise.othello.kernels import NO_MOVE
@@ -88,7 +88,7 @@ class ShardedGames:
         file = folder / _DESCRIPTION
         require(file.is_file(), "folder", str(folder), f"a folder of games, with a {_DESCRIPTION}")
         try:
-            return cls(**json.loads(file.read_text(encoding="utf-8"))["games"])
+            return cls(**json.loads(read_text(file))["games"])
         except InputError:
             raise
         except (ValueError, KeyError, TypeError) as error:
@@ -239,9 +239,9 @@ def _write_parquet(path: Path, columns: Columns) -> None:
 def _read(path: Path, names: list[str]) -> Columns:
     try:
         if path.suffix == ".npy":
-            with path.open("rb") as file:
+            with regular(path).open("rb") as file:
                 return {names[0]: numpy.lib.format.read_array(file, allow_pickle=False)}
-        table = polars.read_parquet(path, columns=names)
+        table = polars.read_parquet(regular(path), columns=names)
         return {name: table[name].to_numpy() for name in names}
     except FileNotFoundError as error:
         raise _DamagedError(f"{path} is missing") from error

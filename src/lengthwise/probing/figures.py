@@ -96,7 +96,7 @@ def heat_map(table: "ProbeTable", measure: str) -> "Figure":
     grid = np.full((len(layers), heads + 1), np.nan)
     for layer, head, slope in slopes.select("layer", "head", "slope").iter_rows():
         grid[layers.index(layer), head] = slope
-    reach = max(0.5, float(np.nanmax(np.abs(grid))))
+    reach = float(np.max(np.abs(grid), initial=0.5, where=np.isfinite(grid)))
     with house_style():
         height = 1.7 + 0.22 * max(len(layers), 4)
         figure = new_figure(min(3.2 + 0.5 * (heads + 1), 12.0), height)

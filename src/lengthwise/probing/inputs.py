@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.errors import InputError, require
+from lengthwise.files import read_text as read_file
 from lengthwise.probing.packaged import TEXTS, packaged
 from lengthwise.randomness import address
 
@@ -113,7 +114,7 @@ def read_text(text: str | Path, tokenizer: "PreTrainedTokenizerBase | None") -> 
     short = TEXTS.get(str(text))
     path = packaged(str(text), short, "text") if short else Path(text)
     try:
-        content = path.read_text(encoding="utf-8")
+        content = read_file(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         known = ", ".join(TEXTS)

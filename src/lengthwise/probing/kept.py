@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lengthwise.errors import InputError, require
-from lengthwise.files import write_text
+from lengthwise.errors import InputError
+from lengthwise.files import read_text, write_text
+from lengthwise.folders import make_new
 from lengthwise.probing.observer import Queries
 from lengthwise.probing.summary import Summary
 from lengthwise.runs.version import code_version
@@ -78,22 +79,29 @@ def take_folder(folder: Path, kind: str, settings: dict[str, Any]) -> None:
     if file.exists():
         _require_same(file, kind, wanted)
         return
-    try:
-        empty = not folder.exists() or not any(folder.iterdir())
-        require(empty, "out", str(folder), f"a folder that is new, empty, or holds this {kind}")
-        (folder / "lengths").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"out = {str(folder)!r}: cannot be made: {error.strerror}") from error
+    make_new(folder, kind, "lengths")
     about = {"settings": wanted, "version": code_version()}
     write_text(file, json.dumps(about, indent=1) + "\n")
 
 
 def _require_same(file: Path, kind: str, wanted: dict[str, Any]) -> None:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))["settings"]
+        about = json.loads(read_text(file))
+        found = about["settings"]
         changed = [key for key in wanted if wanted[key] != found.get(key)]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        now = code_version()
+        versions = [
+            f"{part} {about['version'].get(part)}, not {now[part]}"
+            for part in ("lengthwise", "torch")
+            if about["version"].get(part) != now[part]
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{file} is damaged: expected the JSON of a {kind}") from error
+    if versions:
+        raise InputError(
+            f"out = {str(file.parent)!r}: holds a {kind} by {versions[0]}, which is installed: its "
+            "lengths would not be comparable; remove it or choose another folder"
+        )
     if changed:
         raise InputError(
             f"out = {str(file.parent)!r}: holds a {kind} with another {', '.join(changed)}; "

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from safetensors import SafetensorError
 
 from lengthwise.errors import InputError, require
 from lengthwise.probing.packaged import MODELS, packaged
@@ -52,7 +51,7 @@ def load(
             f"model = {name!r}: needs a package that is not installed ({reason}); "
             "pip install 'lengthwise[hf]' brings the usual ones"
         ) from error
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+    except Exception as error:  # the readers of other people raise whatever comes
         raise InputError(f"model = {name!r}: {_reason(error, name)}") from error
 
 
@@ -105,7 +104,7 @@ def _load(
     model = kind.from_pretrained(where, dtype=weights, device_map=device, **options)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
-    except (OSError, ValueError):  # none was saved with the model: random tokens need none
+    except Exception:  # none was saved with the model: random tokens need none
         tokenizer = None
     return model.eval(), tokenizer
 
@@ -129,4 +128,5 @@ def _reason(error: BaseException, name: str) -> str:
             "is not on this machine and the hub cannot be reached; download it where there is a "
             f"network with: hf download {name}; or probe a packaged model: {', '.join(MODELS)}"
         )
-    return f"cannot be loaded ({str(error).strip().splitlines()[0]})"
+    reason = str(error).strip().partition("\n")[0]
+    return f"cannot be loaded ({reason or type(error).__name__})"

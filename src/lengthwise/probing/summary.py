@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from lengthwise.errors import InputError
-from lengthwise.files import write_with
+from lengthwise.files import regular, write_with
 from lengthwise.probing import weights
 from lengthwise.probing.observer import Observation, Output
 
@@ -44,7 +44,7 @@ class Summary:
     def load(cls, path: Path) -> "Summary":
         """Read it back."""
         try:
-            tensors = load_file(path)
+            tensors = load_file(regular(path))
         except (SafetensorError, OSError) as error:
             raise InputError(f"{path} is damaged ({error}): remove it to measure again") from error
         summary = cls({}, {})

@@ -4,6 +4,7 @@
 begin a table, `<!-- end -->` ends it. What stands outside of them is the author's.
 """
 
+import html
 import re
 from collections.abc import Sequence
 
@@ -47,13 +48,20 @@ def renewed(text: str, done: Reproduction) -> str:
 def new_page(done: Reproduction) -> str:
     """A page to begin with: all figures, and marks for all tables."""
     first = done.sections[0]
-    parts = [f"# {first.title}", first.introduction, "<!-- verdicts -->\n<!-- end -->"]
-    parts += [f"![{one.alt}]({name}.svg)\n\n{one.caption}" for name, one in named(done.pictures)]
+    parts = [
+        f"# {_plain(first.title)}",
+        _plain(first.introduction),
+        "<!-- verdicts -->\n<!-- end -->",
+    ]
+    parts += [
+        f"![{_plain(one.alt)}]({name}.svg)\n\n{_plain(one.caption)}"
+        for name, one in named(done.pictures)
+    ]
     for verdict in done.verdicts:
         mark = f"<!-- findings {verdict.claim.name.split('/')[-1]} -->\n<!-- end -->"
-        parts += [f"## {verdict.claim.sentence}", mark]
+        parts += [f"## {_plain(verdict.claim.sentence)}", mark]
     parts += [
-        f"{one.caption}\n\n<!-- table {name} -->\n<!-- end -->"
+        f"{_plain(one.caption)}\n\n<!-- table {name} -->\n<!-- end -->"
         for name, one in named(done.tables)
         if one.shown
     ]
@@ -66,7 +74,12 @@ def _effect(finding: Finding, between: str) -> tuple[str, ...]:
     return effect, interval(one.low, one.high), f"{one.count} {one.unit}"
 
 
+def _plain(text: str) -> str:
+    """Text as Markdown shows it; a tag in it would be one of the page."""
+    return html.escape(text, quote=False)
+
+
 def _rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in (columns, *rows)]
+    lines = ["| " + " | ".join(map(_plain, row)) + " |" for row in (columns, *rows)]
     lines.insert(1, "|---" * len(columns) + "|")
     return "\n".join(lines)

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from lengthwise.averaging import require_live
 from lengthwise.errors import InputError, require
-from lengthwise.files import write_bytes, write_text
+from lengthwise.files import regular, write_bytes, write_text
 from lengthwise.folders import locked, log, now, opened
 from lengthwise.runs.description import (
     converted,
@@ -194,7 +194,7 @@ class RunFolder:
             return None
         newest = checkpoints[-1]
         try:
-            return load_file(newest)
+            return load_file(regular(newest))
         except (SafetensorError, OSError) as error:
             raise InputError(
                 f"{newest} is damaged ({error}): remove it, and the run resumes from the "
@@ -286,7 +286,7 @@ def _write_table(path: Path, table: polars.DataFrame) -> None:
 
 def _read_table(path: Path) -> polars.DataFrame:
     try:
-        table = polars.read_parquet(path)
+        table = polars.read_parquet(regular(path))
         require_table(table)
         return table
     except (polars.exceptions.PolarsError, OSError, InputError) as error:

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from lengthwise.errors import InputError, require
-from lengthwise.files import write_with
+from lengthwise.files import regular, write_with
 from lengthwise.folders import opened
 from lengthwise.remedies import Dropout
 from lengthwise.runs.description import converted, recipe_from_json, recipe_to_json
@@ -160,7 +160,7 @@ def _load_file(path: Path) -> nn.Module:
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
     """Header and tensors of a checkpoint."""
     try:
-        with safe_open(path, "pt") as file:
+        with safe_open(regular(path), "pt") as file:
             metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:

@@ -95,7 +95,8 @@ class SearchFolder:
                 folder.description["objective"] = space.objective
                 folder._save()
             return folder
-        make_new(path, "search", "chunks")
+        written = {} if space.source is None else {FILE: space.source[1]}
+        make_new(path, "search", "chunks", written)
         description = {
             "format": FORMAT,
             "version": code_version(),
@@ -106,8 +107,8 @@ class SearchFolder:
             "objective": space.objective,
             "asked": [],
         }
-        if space.source is not None:
-            write_text(path / FILE, space.source[1])
+        for name, text in written.items():
+            write_text(path / name, text)
         folder = cls(path, description)
         folder._save()
         return folder

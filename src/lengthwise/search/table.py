@@ -14,11 +14,21 @@ from typing import Any
 import numpy as np
 import polars
 
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, require
+from lengthwise.folders import require_checksum
 from lengthwise.runs.table import Weights, all_weights
 from lengthwise.search.distributions import Value
 from lengthwise.search.space import Space, Trial
 from lengthwise.training import Trainer
+
+OTHERWISE = "move the file away, and the search runs its trials again"
+
+_COLUMNS: dict[str, Any] = {
+    "trial": polars.Int64, "factor": polars.String, "max_train_length": polars.Int64,
+    "diverged": polars.Int64, "weights": polars.String, "ema_power": polars.Float64,
+    "bias_power": polars.Float64, "length": polars.List(polars.Int64),
+}  # fmt: skip
+"""What every chunk's file has, beside what was searched and measured."""
 
 
 def chunk_file(space: Space, trials: Sequence[Trial], trainer: Trainer) -> bytes:
@@ -92,8 +102,22 @@ def _read(
     """The chosen columns of all chunks' files, in the order of the trials' numbers."""
     if not files:
         return polars.DataFrame(schema={"trial": polars.Int64})
-    _require_whole(files)
+    try:
+        _require_whole(files)
+        return _read_whole(files, chosen, change, with_file=with_file)
+    except polars.exceptions.PolarsError as error:
+        reason = str(error).partition("\n")[0]
+        place = f"{files[0].parent}: expected tables of one search ({reason})"
+        raise InputError(f"{place}; {OTHERWISE}") from error
 
+
+def _read_whole(
+    files: Sequence[Path],
+    chosen: Callable[[list[str]], list[str]],
+    change: Callable[[polars.DataFrame], polars.DataFrame],
+    *,
+    with_file: bool,
+) -> polars.DataFrame:
     def read(part: Sequence[Path]) -> polars.DataFrame:
         names = chosen(list(polars.read_parquet_schema(part[0])))
         scanned = polars.scan_parquet(list(part), include_file_paths="file")
@@ -109,11 +133,11 @@ def _read(
 
 def _require_whole(files: Sequence[Path]) -> None:
     for file in files:
-        if f"{zlib.crc32(file.read_bytes()):08x}" != file.stem.rpartition("-")[2]:
-            raise InputError(
-                f"{file} is damaged: expected what was written, with the checksum in its name; "
-                "move the file away, and the search runs its trials again"
-            )
+        require_checksum(file, OTHERWISE)
+        schema = polars.read_parquet_schema(file)
+        for name, kind in _COLUMNS.items():
+            found = schema.get(name)
+            require(found == kind, f"{file}: column {name}", str(found), f"{kind}; {OTHERWISE}")
 
 
 def _trials(space: Space, trials: Sequence[Trial], trainer: Trainer) -> polars.DataFrame:
