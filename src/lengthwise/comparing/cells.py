@@ -12,6 +12,12 @@ from lengthwise.runs.description import recipe_to_json
 RULES = 1
 """Rises when cells of the same recipe would come out differently, or be measured otherwise."""
 
+ARITHMETIC = 2
+"""Rises when the same sums are taken in another order, so that the last digits of a step differ:
+cells then come out the same within what another processor would change, and no longer bit for bit.
+Records of the first have no such number. In the second, a GPT's last layer is read only where
+something is asked, and fleets have kernels of their own for few keys."""
+
 
 @dataclass(frozen=True)
 class Job:

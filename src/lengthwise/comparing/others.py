@@ -13,15 +13,16 @@ import polars
 from lengthwise.comparing.cells import Job
 from lengthwise.comparing.folder import StudyFolder
 from lengthwise.comparing.payload import SHOWN
-from lengthwise.comparing.records import LISTS, processor, require_true, to_bytes
+from lengthwise.comparing.records import LISTS, processor, require_true, to_bytes, trained_by
 from lengthwise.comparing.work import Work
 from lengthwise.errors import InputError, require
 from lengthwise.runs.description import hyperparameters_from_json, recipe_from_json
 from lengthwise.runs.version import code_version
 
 TOLERANCE = 0.1
-"""How far measures at the training length may lie from the recorded ones where the processor or a
-version differs: rounding differs there, and training carries it on. Ours."""
+"""How far measures at the training length may lie from the recorded ones where the processor, a
+version or the order of sums differs (`ARITHMETIC`): rounding differs there, and training carries it
+on. Ours."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ def add(folder: StudyFolder, source: Path) -> int:
 def verify(folder: StudyFolder, count: int, seed: int = 0) -> Iterator[Verified]:
     """Train random cells again, each with the fleet that it trained in.
 
-    On the kind of processor and the versions that a record names, every number must be the same bit
-    for bit; elsewhere the measures at the training length must agree within `TOLERANCE`.
+    On the kind of processor and with the versions and the arithmetic that a record names, every
+    number must be the same bit for bit; elsewhere the measures at the training length must agree within `TOLERANCE`.
 
     Args:
         folder: The study.
@@ -115,10 +116,9 @@ def _verified(row: dict[str, Any], by_cell: dict[str, dict[str, Any]]) -> Verifi
         largest = max(largest, difference)
         if place[2] == recipe.max_train_length and place[3] in SHOWN:
             in_range = max(in_range, difference)
-    version = code_version()
-    exact = row["processor"] == processor() and all(
-        row[name] == version[name] for name in ("lengthwise", "torch")
-    )
+    now = {"processor": processor(), "lengthwise": trained_by()}
+    now["torch"] = code_version()["torch"]
+    exact = all(row[name] == value for name, value in now.items())
     holds = largest == 0 if exact else in_range <= TOLERANCE
     return Verified(told, exact, largest, in_range, holds)
 

@@ -3,7 +3,8 @@
 A record holds its recipe, so that the cell can be trained again, and a digest of what was measured,
 so that a changed number is seen. Columns: `cell` (digest of all that the cell is a function of),
 `remedy`, `task`, `model`, `learning_rate`, `seed`, `recipe` and `hyperparameters` (JSON), `fleet`
-(the cells that it trained beside, in order), `rules`, `lengthwise`, `torch`, `commit`, `processor`,
+(the cells that it trained beside, in order), `rules`, `lengthwise` (version and arithmetic:
+`trained_by`), `torch`, `commit`, `processor`,
 `seconds` (of its share of the fleet's time), `cost` (time of a step over the baseline's),
 `parameters`, `diverged` (the step, or null), the lists `weights`, `step`, `length`, `measure` and
 `value`, and `digest`.
@@ -21,7 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars
 
-from lengthwise.comparing.cells import RULES, Job, cell_hash, cell_recipe, compact, hashes
+from lengthwise.comparing.cells import (
+    ARITHMETIC,
+    RULES,
+    Job,
+    cell_hash,
+    cell_recipe,
+    compact,
+    hashes,
+)
 from lengthwise.errors import InputError, require
 from lengthwise.registry import MODELS, TASKS
 from lengthwise.runs.version import code_version
@@ -45,6 +54,11 @@ SCHEMA: dict[str, Any] = {
     "parameters": polars.Int64, "diverged": polars.Int64,
     **{name: polars.List(kind) for name, kind in LISTS.items()}, "digest": polars.String,
 }  # fmt: skip
+
+
+def trained_by() -> str:
+    """What trains now: the version of the package and the number of its arithmetic."""
+    return f"{code_version()['lengthwise']}+arithmetic.{ARITHMETIC}"
 
 
 def records_file(
@@ -74,7 +88,8 @@ def records_file(
             "hyperparameters": compact(asdict(hyperparameters)),
             "fleet": cells,
             "rules": RULES,
-            **{name: version[name] for name in ("lengthwise", "torch", "commit")},
+            "lengthwise": trained_by(),
+            **{name: version[name] for name in ("torch", "commit")},
             "processor": processor(),
             "seconds": seconds / len(cells),
             "cost": cost,
@@ -141,7 +156,9 @@ def require_true(records: polars.DataFrame, where: str) -> None:
         require(row["rules"] == RULES, f"{place}: rules", row["rules"], str(RULES))
         version = row["lengthwise"]
         expected = f"{expected_version}, which is installed: train it again with that"
-        require(version == expected_version, f"{place}: lengthwise", version, expected)
+        require(
+            version.partition("+")[0] == expected_version, f"{place}: lengthwise", version, expected
+        )
         expected = "the digest of its numbers: the record was changed"
         require(row["digest"] == digest(row), f"{place}: digest", row["digest"], expected)
         own = cell_hash(row["recipe"], row["hyperparameters"])

@@ -9,9 +9,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.errors import require
+from lengthwise.models.side_by_side import Linear, fast
 from lengthwise.remedies import Dropout, Keys, Remedy
 from lengthwise.remedies._base import softmax
 from lengthwise.remedies._chain import Remedies
+
+SHORT = 32
+"""So many keys are few: a fleet's training then reads them with a kernel of ours."""
 
 
 class Attention(nn.Module):
@@ -69,10 +73,10 @@ class Attention(nn.Module):
         self.heads = heads
         self.maps = maps
         self.key_maps = key_maps
-        self.query = nn.Linear(width, key_width, bias=bias)
-        self.key = nn.Linear(width, key_width, bias=bias)
-        self.value = nn.Linear(width, value_width, bias=bias)
-        self.output = nn.Linear(value_width, width, bias=bias)
+        self.query = Linear(width, key_width, bias=bias)
+        self.key = Linear(width, key_width, bias=bias)
+        self.value = Linear(width, value_width, bias=bias)
+        self.output = Linear(value_width, width, bias=bias)
         self.remedies = Remedies(remedies)
         self.attention_dropout = attention_dropout or Dropout()
         self.resid_dropout = resid_dropout or Dropout()
@@ -89,6 +93,12 @@ class Attention(nn.Module):
     def by_multiset(self) -> bool:
         """Whether equal keys may be read once with the logarithm of their count."""
         return all(one.by_multiset for one in self.remedies)
+
+    @property
+    def by_query(self) -> bool:
+        """Whether some of the queries give out in training what they would among all."""
+        dropping = self.attention_dropout.active or self.resid_dropout.active
+        return not dropping and all(one.by_query for one in self.remedies)
 
     @property
     def stochastic(self) -> bool:
@@ -113,7 +123,8 @@ class Attention(nn.Module):
         """
         if len(self.remedies):
             read = replace(read, x=x, context=context)
-        slow = self.vmapped and x.device.type == "cpu"
+        # Under `vmap` torch has no kernel on CPUs, but there is one of ours for few keys.
+        slow = self.vmapped and x.device.type == "cpu" and not self._short(x, context, read)
         # Only queries as wide as values have a kernel that is faster than all weights at once.
         even = self.maps == 1 or self._query_width == self.value.out_features // self.heads
         free = not self.acts("weights") or self.acts("by_kernel")
@@ -266,17 +277,30 @@ class Attention(nn.Module):
         values = self._heads(self.value(context), self.heads)
         if self.maps > 1:
             values = values.repeat_interleave(self.maps, -3)
-        plain = read.causal and read.bias is None and own is None and not self.acts("by_kernel")
+        short = self._short(queries[:, 0], context, read)
+        alone = read.causal and read.asked is None and read.bias is None and own is None
+        plain = alone and not (short or self.acts("by_kernel"))
         mask = None if plain else self._per_map(read.mask if own is None else read.mask + own)
         for one in self.remedies:
             treated = None if mask is None else one.by_kernel(keys, values, mask)
             keys, values, mask = treated or (keys, values, mask)
+        if short:
+            from lengthwise.models.short_reads import read_short  # it loads a compiler
+
+            assert mask is not None
+            mixed = read_short(queries, keys, values, mask, scale)
+            return self.finish(self._combined(mixed, read).transpose(-2, -3)).output
         if mask is not None and mask.dim() == 3 and queries.dim() == 4:
             mask = mask.unsqueeze(0)  # torch's fast kernel wants two dimensions or four
         heads = functional.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, is_causal=plain, scale=scale
         )
         return self.finish(self._combined(heads, read).transpose(-2, -3)).output
+
+    def _short(self, x: Tensor, context: Tensor, read: Keys) -> bool:
+        """Whether what is read is for the kernel of few keys."""
+        few = x.dim() == 3 and context.shape[-2] <= SHORT
+        return few and self.vmapped and fast(x, context, read.log_count)
 
     def _combined(self, maps: Tensor, read: Keys) -> Tensor:
         """What heads make of their maps `(..., heads * maps, queries, any)`."""

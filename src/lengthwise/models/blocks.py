@@ -8,9 +8,11 @@ from torch.nn import functional
 
 from lengthwise.errors import require
 from lengthwise.models.attention import Attention
+from lengthwise.models.side_by_side import LayerNorm, Linear
 from lengthwise.randomness import where
 from lengthwise.remedies import Dropout, Keys, Shape
 from lengthwise.remedies._chain import Chain, Remedies, chain_key_maps, require_fit
+from lengthwise.remedies._keys import Places
 from lengthwise.remedies.learned import DEVIATION
 
 Layout = Literal["pre", "post", "sandwich"]
@@ -131,7 +133,7 @@ class Block(nn.Module):
         self.attention = attention
         self.mlp_norm = norm_of(norm, width)
         self.mlp: nn.Module = (
-            nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+            nn.Sequential(Linear(width, 4 * width), nn.GELU(), Linear(4 * width, width))
             if mlp == "gelu"
             else GatedMLP(width)
         )
@@ -140,20 +142,34 @@ class Block(nn.Module):
             self.attention_second = norm_of(norm, width)
             self.mlp_second = norm_of(norm, width)
 
-    def forward(self, hidden: Tensor, read: Keys) -> Tensor:
-        """`(batch, length, width)` to the same."""
-        return self.changed(self.attended(hidden, read))
+    @property
+    def by_query(self) -> bool:
+        """Whether some places give out in training what they would among all."""
+        return self.attention.by_query and not self.resid_dropout.active
 
-    def attended(self, hidden: Tensor, read: Keys) -> Tensor:
+    def forward(self, hidden: Tensor, read: Keys, asked: Places | None = None) -> Tensor:
+        """`(batch, length, width)` to the same, or to what some places give out.
+
+        Args:
+            hidden: What all places hold.
+            read: What they see.
+            asked: With it, only what these places give out; the others are read all the same.
+        """
+        return self.changed(self.attended(hidden, read, asked))
+
+    def attended(self, hidden: Tensor, read: Keys, asked: Places | None = None) -> Tensor:
         """The first half: with what attention adds."""
+        read = read if asked is None else read.at(asked)
+        own = hidden if asked is None else hidden[..., asked, :]
         if self.layout == "post":
-            after: Tensor = self.attention_norm(hidden + self.attention(hidden, hidden, read))
+            after: Tensor = self.attention_norm(own + self.attention(own, hidden, read))
             return after
-        x = self.attention_norm(hidden)
-        attended = self.attention(x, x, read)
+        context = self.attention_norm(hidden)
+        x = context if asked is None else context[..., asked, :]
+        attended = self.attention(x, context, read)
         if self.layout == "sandwich":
             attended = self.attention_second(attended)
-        added: Tensor = hidden + attended
+        added: Tensor = own + attended
         return added
 
     def changed(self, hidden: Tensor) -> Tensor:
@@ -174,9 +190,9 @@ class GatedMLP(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         inner = -(-8 * width // 3)
-        self.gate = nn.Linear(width, inner)
-        self.up = nn.Linear(width, inner)
-        self.down = nn.Linear(inner, width)
+        self.gate = Linear(width, inner)
+        self.up = Linear(width, inner)
+        self.down = Linear(inner, width)
 
     def forward(self, x: Tensor) -> Tensor:
         """`(..., width)` to the same."""
@@ -197,4 +213,4 @@ def initialise(model: nn.Module) -> None:
 
 def norm_of(kind: NormKind, width: int) -> nn.Module:
     """A norm of the layers."""
-    return nn.LayerNorm(width) if kind == "layernorm" else nn.RMSNorm(width, eps=1e-5)
+    return LayerNorm(width) if kind == "layernorm" else nn.RMSNorm(width, eps=1e-5)

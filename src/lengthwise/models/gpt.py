@@ -9,6 +9,7 @@ from lengthwise.errors import require, require_name
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.models._base import Model, embedded, model, position_ids, read_of, tokens_of
 from lengthwise.models.blocks import (
+    Block,
     Layout,
     MLPKind,
     NormKind,
@@ -19,6 +20,7 @@ from lengthwise.models.blocks import (
     norm_of,
 )
 from lengthwise.remedies import Dropout
+from lengthwise.remedies._keys import Places
 from lengthwise.tasks import Task, Tokens, TokenTask
 
 SIZES = {"original": Size(8, 8, 512), "small": Size(4, 4, 128), "tiny": Size(2, 4, 64)}
@@ -100,28 +102,41 @@ class GPT(nn.Module):
         embeddings = ("tokens", "remedies")
         return {name for name, _ in self.named_parameters() if name.split(".")[0] in embeddings}
 
-    def forward(self, inputs: Tensor | Tokens) -> Tensor:
+    @property
+    def by_query(self) -> bool:
+        """Whether `forward` may be asked at some places alone: see `Remedy.by_query`."""
+        # What hides keys makes `Keys.causal` false.
+        hides = any(one.acts("visible") for one in self.remedies)
+        last: Block = self.blocks[-1]  # type: ignore[assignment]
+        return self.causal and not hides and last.by_query
+
+    def forward(self, inputs: Tensor | Tokens, asked: Places | None = None) -> Tensor:
         """Logits `(batch, length, classes)` of tokens `(batch, length)`.
 
         Args:
             inputs: Tokens, or `Tokens` with position ids and a mask.
+            asked: With it, logits at these places alone, where the model says `by_query` and
+                nothing is padding: the last layer then reads there and nowhere else.
         """
         inputs = tokens_of(inputs)
-        logits: Tensor = self.unembedding(self.trunk(inputs))
+        logits: Tensor = self.unembedding(self.trunk(inputs, asked))
         return logits
 
-    def trunk(self, inputs: Tokens) -> Tensor:
-        """What the last layer gives out, normed: `(batch, length, width)`.
+    def trunk(self, inputs: Tokens, asked: Places | None = None) -> Tensor:
+        """What the last layer gives out, normed: `(batch, length or asked, width)`.
 
         Args:
             inputs: Tokens with position ids and a mask.
+            asked: With it, what these places give out alone.
         """
         ids = position_ids(inputs, self.remedies)
         hidden = embedded(inputs, self.tokens(inputs.tokens), ids, self.remedies)
         hidden = self.embed_dropout(hidden)
         read = read_of(inputs, ids, hidden, self.remedies, causal=self.causal)
-        for block in self.blocks:
+        *others, last = self.blocks
+        for block in others:
             hidden = block(hidden, read)
+        hidden = last(hidden, read, asked)
         normed: Tensor = self.norm(hidden)
         return normed
 

@@ -14,7 +14,7 @@ from lengthwise.models.blocks import Size
 from lengthwise.models.gpt import GPT, GPTModel
 from lengthwise.randomness import at, below, bits, seeded, where
 from lengthwise.remedies._chain import names_of
-from lengthwise.remedies._keys import ids_like
+from lengthwise.remedies._keys import Places, ids_like
 from lengthwise.remedies.learned import DEVIATION
 from lengthwise.tasks import Task, Tokens, TokenTask
 
@@ -75,8 +75,14 @@ class PredictiveGPT(GPT):
             self.register_buffer("key", torch.randint(-(2**63), 2**63 - 1, ()))
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
 
-    def forward(self, inputs: Tensor | Tokens) -> Tensor:
+    @property
+    def by_query(self) -> bool:
+        """No: the loss of ids is taken everywhere."""
+        return False
+
+    def forward(self, inputs: Tensor | Tokens, asked: Places | None = None) -> Tensor:
         """Logits `(batch, length, classes)`, in training with the loss of ids behind them."""
+        assert asked is None
         inputs = tokens_of(inputs)
         ids = inputs.position_ids
         if ids is None:

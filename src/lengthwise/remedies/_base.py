@@ -66,6 +66,11 @@ class Remedy(nn.Module):
     not, as where positions are stretched by the length of the input, every length is measured on
     inputs of its own."""
 
+    by_query: ClassVar[bool] = False
+    """Whether in training a query gives out the same whichever other queries there are; then the
+    last layer of a GPT need not read at places where nothing is asked (see `Keys.asked`). Only
+    hooks of a layer count. Fast paths ask this and never guess."""
+
     in_place_of: ClassVar[str | None] = None
     """The remedy of a trained model whose place it takes where it is one of `test_remedies`."""
 
@@ -84,8 +89,10 @@ class Remedy(nn.Module):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         # True of the class above it, it may be wrong of one that overrides a hook.
-        if "by_multiset" not in vars(cls) and any(hook in vars(cls) for hook in HOOKS):
-            cls.by_multiset = False
+        if any(hook in vars(cls) for hook in HOOKS):
+            for flag in ("by_multiset", "by_query"):
+                if flag not in vars(cls):
+                    setattr(cls, flag, False)
 
     def __init__(self, shape: Shape) -> None:
         """Make it for a shape; further keywords of a subclass are its options."""

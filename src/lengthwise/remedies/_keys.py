@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+Places = slice | Tensor
+"""Places of a sequence: evenly spaced ones, or their numbers."""
+
 
 class Shape(NamedTuple):
     """All that a remedy may be built for."""
@@ -55,6 +58,9 @@ class Keys:
     """A bias of the scores that all layers share."""
     causal: bool = False
     """Whether `log_count` says no more than that later keys are hidden."""
+    asked: "Places | None" = None
+    """At which of the keys' places queries stand, where they do not stand at all of them: then
+    `log_count`, `bias` and `query_ids` are those of these queries. Only with `causal`."""
     counted: Tensor | None = None
     """How many keys a query sees, where that is known without counting."""
     made: "dict[str, tuple[tuple[Any, ...], Tensor]]" = field(default_factory=dict, repr=False)
@@ -80,6 +86,18 @@ class Keys:
         if self.bias is None:
             return self.log_count
         return self._once("mask", torch.add, self.log_count, self.bias)
+
+    def at(self, asked: "Places") -> "Keys":
+        """What the queries at some places read."""
+        bias, ids = self.bias, self.query_ids
+        return Keys(
+            self.log_count[..., asked, :],
+            None if ids is None else ids[..., asked],
+            self.key_ids,
+            bias=bias if bias is None or bias.shape[-2] == 1 else bias[..., asked, :],
+            causal=self.causal,
+            asked=asked,
+        )
 
     def _once(self, name: str, make: Callable[..., Tensor], *sources: Tensor) -> Tensor:
         """What `make` gives, which a copy with the same sources need not make again."""

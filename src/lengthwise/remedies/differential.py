@@ -31,6 +31,7 @@ class Differential(Remedy):
 
     maps = 2
     by_multiset = True
+    by_query = True
     stochastic = False
 
     def __init__(self, shape: Shape, *, norm: Literal["rms", "none"] = "rms") -> None:

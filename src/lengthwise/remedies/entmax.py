@@ -14,6 +14,7 @@ class Sparse(Remedy):
     """Weights max(0, z_j - tau)^p, with tau such that they sum to 1."""
 
     by_multiset = True
+    by_query = True
 
     squared: ClassVar[bool]
     """Whether p = 2 (1.5-entmax) instead of 1 (sparsemax)."""

@@ -24,6 +24,7 @@ class FoX(Remedy):
     """
 
     ordered = True
+    by_query = True
 
     def __init__(self, shape: Shape, *, start: float = 0.0) -> None:
         """Draw w, and set b."""
@@ -46,7 +47,8 @@ class FoX(Remedy):
         logs = functional.logsigmoid(wide).mT
         if read.causal:
             total = logs.cumsum(-1)
-            between = total.unsqueeze(-1) - total.unsqueeze(-2)
+            own = total if read.asked is None else total[..., read.asked]
+            between = own.unsqueeze(-1) - total.unsqueeze(-2)
         else:
             seen = logs.unsqueeze(-2) * (read.log_count > -torch.inf)
             total = seen.cumsum(-1)

@@ -22,6 +22,7 @@ class Kerple(Remedy):
     """
 
     positional = True
+    by_query = True
 
     def __init__(self, shape: Shape) -> None:
         """Draw p and a."""

@@ -13,3 +13,4 @@ class Nothing(Remedy):
     """
 
     by_multiset = True
+    by_query = True

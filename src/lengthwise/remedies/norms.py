@@ -23,6 +23,7 @@ class Norm(Remedy):
     """A norm of the attention output; a subclass says which."""
 
     by_multiset = True
+    by_query = True
 
     def __init__(self, shape: Shape, *, place: Place = "after") -> None:
         """Stand `place` W_O: after it the norm is as wide as the model, before it as the values."""
@@ -145,6 +146,7 @@ class BatchNorm(Norm):
     """
 
     causal = False
+    by_query = False
 
     def make(self, width: int) -> nn.Module:
         """One that a fleet can train."""

@@ -30,6 +30,7 @@ class QKNorm(QueryKeyNorm):
     """
 
     by_multiset = True
+    by_query = True
 
     def __init__(self, shape: Shape, *, start: float = 10.0) -> None:
         """Start every head at the same scale.
@@ -59,6 +60,7 @@ class QKRMSNorm(QueryKeyNorm):
     """
 
     by_multiset = True
+    by_query = True
 
     def __init__(self, shape: Shape) -> None:
         """Start with weights of 1."""

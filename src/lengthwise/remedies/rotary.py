@@ -23,6 +23,7 @@ class Rotary(Remedy):
     """
 
     positional = True
+    by_query = True
 
     def __init__(self, shape: Shape) -> None:
         """Check the width of one head."""

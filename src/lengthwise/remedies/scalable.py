@@ -35,6 +35,7 @@ class Scalable(ScaledByLength):
     """
 
     by_multiset = True
+    by_query = True
 
     def __init__(self, shape: Shape) -> None:
         """Start as plain softmax over eight keys."""
@@ -57,6 +58,7 @@ class SSMax(ScaledByLength):
     """
 
     by_multiset = True
+    by_query = True
 
     def __init__(self, shape: Shape) -> None:
         """Start at the scale of plain softmax, on average over training."""
@@ -80,6 +82,7 @@ class SSMaxNakanishi(ScaledByLength):
     """
 
     by_multiset = True
+    by_query = True
 
     def __init__(self, shape: Shape) -> None:
         """Draw the slopes."""

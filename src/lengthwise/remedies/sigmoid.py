@@ -20,6 +20,7 @@ class Sigmoid(Remedy):
     """
 
     by_multiset = True
+    by_query = True
     stochastic = False
 
     def weights(self, scores: Tensor, read: Keys) -> Tensor:

@@ -12,6 +12,7 @@ class WithSink(Remedy):
     """One more score, whose weight is left out of the mix."""
 
     by_multiset = True
+    by_query = True
     stochastic = False
 
     def sink(self, scores: Tensor) -> Tensor:

@@ -174,6 +174,19 @@ class RemedyConformance(ReadersConformance):
         for name, tensor in states[0].items():
             assert torch.equal(tensor, states[1][name]), f"{name}: begins with other values"
 
+    def test_some_places_may_be_asked_alone(self, chain: tuple[str, ...]) -> None:
+        """With `by_query`, a query gives out the same whichever other queries there are."""
+        model, tokens = self.gpt(chain).train(), some_tokens()
+        if not model.by_query:
+            pytest.skip("does not say that some queries may be asked alone")
+        every = slice(5, 6), slice(1, 6, 2), torch.tensor([0, 3, 4])
+        for asked in every:
+            among, alone = copy.deepcopy(model), copy.deepcopy(model)
+            whole, part = among(tokens)[:, asked], alone(tokens, asked)
+            case = f"places {asked}, alone and among all"
+            require_close(part, whole, case)
+            require_close(gradients(alone, part), gradients(among, whole), f"gradients, {case}")
+
     @torch.no_grad()
     def test_equal_keys_may_be_read_once(self, chain: tuple[str, ...]) -> None:
         """With `by_multiset`, a key with the logarithm of its count is one that often."""

@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from lengthwise.errors import require
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.remedies import Dropout
+from lengthwise.remedies._keys import Places
 from lengthwise.training.alike import require_alike, require_no_generator
 
 
@@ -68,6 +69,9 @@ class Fleet:
         self.buffers = {name: stacked.to(device) for name, stacked in buffers.items()}
         # The template gives the code of the forward pass; its own weights are never used.
         self.template = _template(models)
+        self.by_query = bool(getattr(self.template, "by_query", False)) and not compiled
+        """Whether a training pass may be asked at some places alone; compiled ones would be
+        compiled anew for others."""
         self._autocast = autocast
         self._train = torch.compile(self._call, dynamic=False) if compiled else self._call
         named = self.template.named_parameters(remove_duplicate=False)
@@ -95,21 +99,25 @@ class Fleet:
             for (name, shape), piece in zip(self.shapes.items(), pieces, strict=True)
         }
 
-    def forward(self, inputs: Any, *, shared_inputs: bool = False) -> Tensor:
+    def forward(
+        self, inputs: Any, *, shared_inputs: bool = False, asked: Places | None = None
+    ) -> Tensor:
         """A training pass with gradients: `(models, ...)` in, `(models, ...)` out.
 
         Args:
             inputs: One batch per model, or with `shared_inputs` one for all.
             shared_inputs: Whether every model reads the same batch.
+            asked: With it, logits at these places alone, which the model must take (`by_query`).
 
         Raises:
             InputError: A model draws from torch's generator, which could not be repeated.
         """
-        self.template.train()
+        if not self.template.training:
+            self.template.train()
         dtype = self._autocast
         autocast = torch.autocast(self.device.type, dtype, enabled=dtype is not None)
         with autocast, require_no_generator(self.device):
-            outputs = self._train(self._leaves, inputs, shared_inputs)
+            outputs = self._train(self._leaves, inputs, shared_inputs, asked)
         return outputs.to(self.weights.dtype)
 
     @torch.no_grad()
@@ -183,7 +191,13 @@ class Fleet:
         views = self.views(weights)
         return views if self.size > 1 else {name: view.squeeze(0) for name, view in views.items()}
 
-    def _call(self, parameters: dict[str, Tensor], inputs: Any, shared: bool) -> Tensor:
+    def _call(
+        self,
+        parameters: dict[str, Tensor],
+        inputs: Any,
+        shared: bool,
+        asked: Places | None = None,
+    ) -> Tensor:
         leaves, structure = tree_flatten(inputs)
         # Only tensors have a place for every model; what is absent (None) is so for all.
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
@@ -193,8 +207,11 @@ class Fleet:
             filled = [next(given) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
             rebuilt = tree_unflatten(filled, structure)
             state = (parameters, buffers)
+            given_places = {} if asked is None else {"asked": asked}
             # To look for tied weights in every pass takes a hundredth of a small GPT's step.
-            return functional_call(self.template, state, (rebuilt,), tie_weights=self._tied)
+            return functional_call(
+                self.template, state, (rebuilt,), given_places, tie_weights=self._tied
+            )
 
         if self.size == 1:  # the same without the cost of `vmap`, a tenth of a GPT's step
             buffers = {name: stacked.squeeze(0) for name, stacked in self.buffers.items()}

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.hyperparameters import Hyperparameters
+from lengthwise.remedies._keys import Places
 from lengthwise.tasks import IGNORE_INDEX, Batch, Task
 
 
@@ -39,29 +40,34 @@ class FleetLoss:
         self._soft = torch.tensor(soft, device=device)
         self._wanted = {"soft": any(soft), "sampled": not all(soft)}
 
-    def __call__(self, logits: Tensor, batch: Batch, answers: Tensor) -> Tensor:
+    def __call__(
+        self, logits: Tensor, batch: Batch, answers: Tensor, asked: Places | None = None
+    ) -> Tensor:
         """Mean loss of each model, or the part of it that comes from a part of its batch.
 
         Args:
             logits: `(models, ..., classes)`; see `at_answers`.
             batch: What the logits answer.
             answers: How many the mean is over, which are those of the whole batch: `(models,)`.
+            asked: With it, the logits are those at these places, and nothing is asked elsewhere.
 
         Returns:
             `(models,)`.
         """
-        logits = at_answers(logits, batch.labels.dim() - self.task.numbers)
+        labels = batch.labels if asked is None else batch.labels[..., asked]
+        logits = at_answers(logits, labels.dim() - self.task.numbers)
         own: Tensor | float = 0.0
         if self._own_loss:
-            asked = batch.labels != IGNORE_INDEX
-            own = (logits[..., -1] * asked).flatten(1).sum(1) / answers
+            counts = labels != IGNORE_INDEX
+            own = (logits[..., -1] * counts).flatten(1).sum(1) / answers
             logits = logits[..., :-1]
         each = _squared if self.task.numbers else _cross_entropy
         losses = {}
         if self._wanted["sampled"]:
-            losses["sampled"] = each(logits, batch.labels) / answers
+            losses["sampled"] = each(logits, labels) / answers
         if self._wanted["soft"]:
             targets = self.task.targets(batch.inputs).to(logits.dtype)
+            targets = targets if asked is None else targets[..., asked, :]
             losses["soft"] = each(logits, targets) / answers
         if len(losses) == 1:
             return losses.popitem()[1] + own
@@ -75,6 +81,24 @@ def at_answers(logits: Tensor, dimensions: int) -> Tensor:
     answers after every place, the last place then counts.
     """
     return logits[..., -1, :] if logits.dim() == dimensions + 2 else logits
+
+
+def places_asked(labels: Tensor) -> Places | None:
+    """The places `(...,)` of labels `(models, batch, length)` at which anything is asked.
+
+    None where that is everywhere. Where they are evenly spaced, as at the end of an input or at
+    every second place, they are a slice, which copies nothing.
+    """
+    asked = (labels != IGNORE_INDEX).flatten(0, -2).any(0)
+    places = asked.nonzero().squeeze(1)
+    count = len(places)
+    if count == labels.shape[-1] or count == 0:
+        return None
+    first, last = int(places[0]), int(places[-1])
+    step = int(places[1]) - first if count > 1 else 1
+    if bool((places.diff() == step).all()):
+        return slice(first, last + 1, step)
+    return places
 
 
 def count_answers(labels: Tensor) -> Tensor:

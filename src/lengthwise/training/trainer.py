@@ -10,11 +10,12 @@ from lengthwise.averaging import BEMA
 from lengthwise.errors import InputError, require
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.randomness import address, at, below, bits, seeded
-from lengthwise.tasks import Batch, Task
+from lengthwise.remedies._keys import Places
+from lengthwise.tasks import Batch, Task, Tokens
 from lengthwise.tasks._base import require_answerable
 from lengthwise.training.devices import require_device
 from lengthwise.training.fleet import Fleet
-from lengthwise.training.losses import FleetLoss, count_answers
+from lengthwise.training.losses import FleetLoss, count_answers, places_asked
 from lengthwise.training.optimizer import FleetAdamW
 
 DRAW_AHEAD = 16
@@ -131,9 +132,11 @@ class Trainer:
         """Do one step."""
         batch = self._batch(self.steps_done)
         answers = count_answers(batch.labels)
+        asked = self._asked(batch)
         self.loss = torch.zeros_like(self.loss)
         for number, part in enumerate(batch.parts(self.accumulate)):
-            loss = self._losses(self.fleet.forward(part.inputs), part, answers)
+            logits = self.fleet.forward(part.inputs, asked=asked)
+            loss = self._losses(logits, part, answers, asked)
             gradient = self.fleet.gradient(loss, add=number > 0)
             self.loss += loss.detach()
         self.optimizer.step(self.steps_done, self.loss, gradient)
@@ -185,6 +188,16 @@ class Trainer:
             ahead = ahead.to(self.fleet.weights.dtype)
             self._ahead = (first, ahead)
         return ahead.at(step - first)
+
+    def _asked(self, batch: Batch) -> Places | None:
+        """The places at which the step's batch asks anything, or None: they are read all."""
+        inputs, labels = batch.inputs, batch.labels
+        plain = isinstance(inputs, Tensor) or (isinstance(inputs, Tokens) and inputs.mask is None)
+        # A GPU would have to wait until they are known.
+        known = plain and labels.device.type == "cpu" and labels.dim() == 3
+        if not (self.fleet.by_query and known) or labels.is_floating_point():
+            return None
+        return places_asked(labels)
 
     def _length(self, step: int) -> int:
         choices = self.max_train_length - self.min_train_length + 1
