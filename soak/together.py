@@ -37,7 +37,7 @@ from soak.hostile import PROGRESS, train_in_this_process
 from soak.seeds import seeds
 from soak.workloads import WORKLOADS
 
-COUNT = 240
+COUNT = 96
 SECONDS = 300.0
 LOCKED = ("train", "search", "compare")
 """Work whose folder is locked: a second process is refused. The others may both do it."""

@@ -163,7 +163,7 @@ def test_a_folder_is_not_shared_by_different_checks(tmp_path):
     assert check(model, remedies=(), out=tmp_path / "a", **longer).lengths[-1] == 300
     (tmp_path / "b").mkdir()
     (tmp_path / "b/thesis.tex").write_text("mine")
-    with pytest.raises(InputError, match="a folder that is new, empty, or holds this check"):
+    with pytest.raises(InputError, match="expected the folder of a check, or one that does not"):
         check(model, remedies=(), out=tmp_path / "b", **SMALL)
     (tmp_path / "a/lengths/plain/0000064.safetensors").write_bytes(b"half")
     with pytest.raises(InputError, match="is damaged"):

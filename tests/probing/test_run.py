@@ -118,7 +118,7 @@ def test_a_folder_is_not_shared_by_different_probes(tmp_path):
         probe(model, out=tmp_path / "a", **SMALL)
     (tmp_path / "b").mkdir()
     (tmp_path / "b/thesis.tex").write_text("mine")
-    with pytest.raises(InputError, match="a folder that is new, empty, or holds this probe"):
+    with pytest.raises(InputError, match="expected the folder of a probe, or one that does not"):
         probe(model, out=tmp_path / "b", **SMALL)
     assert [path.name for path in (tmp_path / "b").iterdir()] == ["thesis.tex"]
     (tmp_path / "a/probe.json").write_text("{}")
