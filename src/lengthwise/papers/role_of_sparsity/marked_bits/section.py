@@ -30,7 +30,7 @@ def section(results: Results) -> Section:
             "learned before marks are.",
             "Chosen after pilots on seed 100. With learned positions from a random start k = 1 was "
             "not learned in 1,000 steps, and k = 2 not in 2,000 with ALiBi either; with NAPE k = 4 "
-            "was not tried again, as k = 3 was only half learned after 2,000. At k = 1 and 2 nearly "
+            "was not tried, as k = 3 was only half learned after 2,000. At k = 1 and 2 nearly "
             "all parities were right up to the longest inputs of the pilots (100 and 60 bits): so "
             "tests go further.",
             f"At scale '{results.scale}': {size.layers} layers, {size.heads} heads, width "
