@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -127,7 +128,7 @@ def test_the_snippets_of_a_page_run(
     }[page.stem]
     assert main(command) == 0
     for snippet in others:
-        names: dict[str, object] = {"__name__": "page"}
+        names: dict[str, Any] = {"__name__": "page"}
         exec(compile(snippet, page.name, "exec"), names)
         suite = names["TestMine"]
         (checked,) = (value for name, value in vars(suite).items() if not name.startswith("_"))

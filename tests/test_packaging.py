@@ -151,7 +151,7 @@ def test_the_core_alone(core: Path, tmp_path: Path) -> None:
         assert not re.search(rf"^{package} ", listed, flags=re.MULTILINE), package
     assert not re.search(r"^ray ", listed, flags=re.MULTILINE)
     program = core / "bin/lengthwise"
-    version = re.search(r'"(.+)"', (ROOT / "src/lengthwise/_version.py").read_text())
+    version = re.search(r'__version__ = "(.+)"', (ROOT / "src/lengthwise/_version.py").read_text())
     assert version is not None
     assert run(program, "--version", cwd=tmp_path).split() == ["lengthwise", version[1]]
     assert "averaged" in run(core / "bin/python", "-c", BEMA, cwd=tmp_path)

@@ -92,7 +92,7 @@ def train(model, callbacks: list, folder: Path, steps: int, data=None, resume=Fa
 
 
 def saved(folder: Path, library: type) -> dict[str, torch.Tensor]:
-    (file,) = (folder / library.folder).glob("*.safetensors")
+    (file,) = (folder / library.folder).glob("*.safetensors")  # type: ignore[attr-defined]
     return load_file(file)
 
 

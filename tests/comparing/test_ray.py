@@ -37,4 +37,4 @@ def test_a_lost_node_loses_no_cell(tmp_path: Path) -> None:
     for name in ("cell", "weights", "step", "length", "measure"):
         assert ours[name].equals(others[name])
     values = [np.concatenate(one["value"].to_list()) for one in (ours, others)]
-    np.testing.assert_allclose(*values, atol=1e-4)
+    np.testing.assert_allclose(*values, atol=1e-4)  # type: ignore[call-overload]

@@ -1,6 +1,7 @@
 """A GPT that predicts positions: two losses, ids that are decoded, and plain coupling beside it."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import torch
@@ -104,7 +105,7 @@ def test_where_the_second_head_is_right_decoding_gives_the_tasks_ids() -> None:
         weight[after, own] = 1.0
     one.next_id = torch.nn.Linear(IDS, IDS, bias=False).double()
     one.next_id.weight.data = weight
-    one.trunk = trunk  # type: ignore[method-assign]
+    one.trunk = trunk  # type: ignore[assignment, method-assign]
     assert torch.equal(one.decoded(inputs, ids), ids)
     wrong = ids.clone()
     wrong[:, 7:] = 0
@@ -157,7 +158,7 @@ def test_the_loss_is_that_of_tokens_and_of_ids_where_something_is_asked() -> Non
         drawn = trainer._batch(0).at(0)
         assert isinstance(one, PredictiveGPT)
         trainer.step()
-        expected = 0.0
+        expected: Any = 0.0
         asked = drawn.labels != IGNORE_INDEX
         for part in range(accumulate):
             rows = slice(part * 6 // accumulate, (part + 1) * 6 // accumulate)

@@ -49,8 +49,8 @@ def test_models_have_the_dropout_that_they_are_called_by() -> None:
         extra_width = int(label.removeprefix("width-")) - run.recipe.task.classes + 1
         assert run.recipe.model.extra_width == extra_width  # type: ignore[attr-defined]
         for (site, rate), one in zip(longer.MODELS, run.hyperparameters, strict=True):
-            rates = {name: getattr(one, name) for name in longer.SITES}
-            assert rates == {name: rate if name == site else 0.0 for name in longer.SITES}
+            rates = {name: getattr(one, name) for name in longer.SITES}  # type: ignore[attr-defined]
+            assert rates == {name: rate if name == site else 0.0 for name in longer.SITES}  # type: ignore[attr-defined]
 
 
 def test_it_runs_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

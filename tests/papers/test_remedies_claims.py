@@ -23,7 +23,7 @@ def small_plan(scale: Scale) -> dict[str, PlannedRun]:
     return {
         label: PlannedRun(
             replace(
-                run.recipe, task=SetComplement(8), model=replace(run.recipe.model, extra_width=2),
+                run.recipe, task=SetComplement(8), model=replace(run.recipe.model, extra_width=2),  # type: ignore[call-arg]
                 max_train_length=4, steps=700, test_inputs=300,
             ),
             run.hyperparameters[:3],
@@ -68,7 +68,7 @@ def test_training_comes_near_the_theorem_even_in_small_models(done: Reproduction
 
 def test_certificates_are_computed_once(done: Reproduction, out: Path, monkeypatch) -> None:
     asked = []
-    certify = what_training_finds.certify
+    certify = what_training_finds.certify  # type: ignore[attr-defined]
     monkeypatch.setattr(
         what_training_finds, "certify", lambda model: asked.append(model) or certify(model)
     )

@@ -22,7 +22,7 @@ class TestInlineExecutor(ExecutorConformance):
     """The one that tests of searches use keeps to the same rules."""
 
     def executor(self) -> Executor:
-        return Inline()
+        return Inline()  # type: ignore[return-value]
 
 
 def test_no_worker_outlives_it() -> None:

@@ -184,7 +184,9 @@ def test_symbols_are_drawn_uniformly_among_the_live() -> None:
 
 def test_lasting_words_reach_every_length_and_others_do_not() -> None:
     def going_on(task: Language) -> float:
-        return (task.draw(torch.tensor(2), 150, 2000).labels[:, -1] != IGNORE_INDEX).float().mean()
+        return float(
+            (task.draw(torch.tensor(2), 150, 2000).labels[:, -1] != IGNORE_INDEX).float().mean()
+        )
 
     assert going_on(ANBN(lasting=False)) == 0
     assert going_on(ANBN()) > 0.2

@@ -1,6 +1,6 @@
 """Tasks that point and count, against lists and their own functions."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
 import torch
@@ -37,7 +37,7 @@ def test_balanced_cases_are_uniform_but_for_their_markers() -> None:
     inputs = Cases(4, 2, 0).draw(torch.tensor(1), 2, 60_000).inputs
     codes = Counter(map(tuple, inputs.tolist()))
     # Smallest: a 2 at a place, any token at the other. First: a 0, and no 2. Largest: 1 and 3.
-    chances = Counter[tuple[int, int]]()
+    chances: dict[tuple[int, int], float] = defaultdict(float)
     for other in range(4):
         for pair in ((2, other), (other, 2)):
             chances[pair] += 1 / 3 / 2 / 4
