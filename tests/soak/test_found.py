@@ -20,6 +20,7 @@ from lengthwise.errors import InputError
 from lengthwise.files import read_bytes
 from lengthwise.folders import locked, log, make_new
 from lengthwise.models import GPTModel, MinimalModel
+from lengthwise.othello.shards import ShardedGames
 from lengthwise.pool import _done
 from lengthwise.probing.kept import take_folder
 from lengthwise.registry import load_text
@@ -110,7 +111,7 @@ def test_a_chunk_with_another_type_is_one_line(tmp_path: Path) -> None:
         table.write_parquet(file)
         wrong = file.with_name(f"0000000-{zlib.crc32(file.read_bytes()):08x}.parquet")
         file.rename(wrong)
-        with pytest.raises(InputError, match="column trial|expected tables of one search") as said:
+        with pytest.raises(InputError, match=r"column trial|expected tables of one") as said:
             SearchFolder.open(folder.path).table()
         assert len(str(said.value).splitlines()) == 1
         wrong.unlink()
@@ -140,6 +141,29 @@ def test_a_page_that_is_not_utf8_is_one_line(
 def test_too_many_layers_are_refused() -> None:
     with pytest.raises(InputError, match="layers = 2147483648: expected at most 256"):
         GPTModel(layers=2**31).build(SetComplement(4), Hyperparameters())
+
+
+def test_more_games_or_trials_than_there_can_be_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"games = 1000000000000000000: expected 1\.\."):
+        ShardedGames(games=10**18, seed=0)
+    with pytest.raises(InputError, match=r"trials = 1000000000000000000: expected 1\.\."):
+        search(small_space(), 10**18, tmp_path / "search", executor=Inline())
+
+
+def test_a_model_of_other_sizes_is_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from probing.models import plain_llama
+
+    from lengthwise.probing.models import load
+
+    plain_llama().save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"hidden_size": 64}))
+    capfd.readouterr()
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load(str(tmp_path))
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("name", ["steps", "batch", "test_inputs", "max_train_length"])
