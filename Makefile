@@ -15,7 +15,7 @@ LOOSELY := --explicit-package-bases --allow-untyped-defs --no-warn-unused-ignore
   $(addprefix --disable-error-code=,arg-type func-returns-value index method-assign misc operator \
   str-bytes-safe union-attr var-annotated)
 
-.PHONY: demo docs test test-slow lint types bench clean
+.PHONY: demo docs test test-slow soak lint types bench clean
 
 demo: $(VENV)/.core
 	$(BIN)/lengthwise reproduce whats-missing/dispersion whats-missing/averaging \
@@ -30,6 +30,10 @@ test: $(VENV)/.all
 
 test-slow: $(VENV)/.all
 	LENGTHWISE_HYPOTHESIS=random $(BIN)/python -m pytest -m slow
+
+# Hours; it can be stopped and goes on where it was. docs/reliability.md is made of its record.
+soak: $(VENV)/.all
+	$(BIN)/python -m soak
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check .

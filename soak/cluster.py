@@ -6,11 +6,11 @@ day. The head stays, as the command that was started runs on it. A case is one s
 comparison with all that happens to its nodes meanwhile.
 """
 
+import logging
 import os
 import random
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,26 +29,27 @@ NODES = 3
 
 
 class Weather:
-    """Starts and kills nodes at random, and counts."""
+    """Starts and kills nodes at random whenever it is told of progress, and counts."""
 
     def __init__(self, cluster: Any, rng: random.Random) -> None:
-        """Begin in a thread of its own."""
+        """Begin with the head alone."""
         self.came = self.went = 0
         self.node_seconds = 0.0
         self._cluster, self._rng = cluster, rng
         self._nodes: list[tuple[Any, float]] = []
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._blow, daemon=True)
-        self._thread.start()
+        self._next = 0.0
 
-    def _blow(self) -> None:
-        while not self._over.wait(self._rng.expovariate(1 / 3.0)):
-            few = len(self._nodes) == 0 or (len(self._nodes) < NODES and self._rng.random() < 0.5)
-            if few:
-                self._nodes.append((self._cluster.add_node(num_cpus=1), time.monotonic()))
-                self.came += 1
-            else:
-                self._lose(self._rng.randrange(len(self._nodes)))
+    def report(self, progress: object) -> None:
+        """What a search calls about twice a second; now and then something happens."""
+        if time.monotonic() < self._next:
+            return
+        few = len(self._nodes) == 0 or (len(self._nodes) < NODES and self._rng.random() < 0.5)
+        if few:
+            self._nodes.append((self._cluster.add_node(num_cpus=1), time.monotonic()))
+            self.came += 1
+        else:
+            self._lose(self._rng.randrange(len(self._nodes)))
+        self._next = time.monotonic() + self._rng.expovariate(1 / 2.0)
 
     def _lose(self, place: int) -> None:
         node, since = self._nodes.pop(place)
@@ -57,9 +58,7 @@ class Weather:
         self.node_seconds += time.monotonic() - since
 
     def end(self) -> None:
-        """Stop, with the nodes that are left."""
-        self._over.set()
-        self._thread.join()
+        """Take away the nodes that are left."""
         while self._nodes:
             self._lose(0)
 
@@ -69,7 +68,7 @@ def run_case(number: int, cluster: Any, folder: Path) -> dict[str, Any]:
     weather = Weather(cluster, chance("cluster", number))
     try:
         do = _search if number % 2 == 0 else _compare
-        wrong, jobs = do(folder)
+        wrong, jobs = do(folder, weather.report)
     finally:
         weather.end()
     return {
@@ -80,12 +79,12 @@ def run_case(number: int, cluster: Any, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _search(folder: Path) -> tuple[list[str], int]:
+def _search(folder: Path, report: Callable[[object], None]) -> tuple[list[str], int]:
     from lengthwise.search import RayExecutor, search
     from lengthwise.search.space import space_from_text
 
     space = space_from_text("space.py", SPACE.replace('"steps": 12', '"steps": 120'))
-    found = search(space, TRIALS, folder / "ray", executor=RayExecutor("auto"))
+    found = search(space, TRIALS, folder / "ray", executor=RayExecutor("auto"), report=report)
     whole = search(space, TRIALS, folder / "whole", executor=Inline())
     wrong = []
     if found.done() != set(range(TRIALS)):
@@ -106,7 +105,7 @@ def _largest(one: Any, other: Any) -> str:
     return f"up to {np.nanmax(np.abs(left - right)):g}"
 
 
-def _compare(folder: Path) -> tuple[list[str], int]:
+def _compare(folder: Path, report: Callable[[object], None]) -> tuple[list[str], int]:
     from lengthwise.comparing import StudyFolder, run
     from lengthwise.comparing.records import LISTS
     from lengthwise.executors import RayExecutor
@@ -115,7 +114,7 @@ def _compare(folder: Path) -> tuple[list[str], int]:
     records = []
     for name, executor in (("ray", RayExecutor("auto")), ("whole", Inline())):
         kept = StudyFolder.create_or_open(folder / name, study, [])
-        run(kept, executor=executor)
+        run(kept, executor=executor, report=report if name == "ray" else lambda told: None)
         records.append(kept.records().select("cell", "fleet", *LISTS).sort("cell"))
     ours, whole = records
     wrong = []
@@ -135,7 +134,7 @@ def with_cluster(do: Callable[[Any], None]) -> None:
     cluster = Cluster(
         initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
     )
-    ray.init(address=cluster.address, logging_level="ERROR", log_to_driver=False)
+    ray.init(address=cluster.address, logging_level=logging.ERROR, log_to_driver=False)
     try:
         do(cluster)
     finally:

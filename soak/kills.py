@@ -82,7 +82,7 @@ def use_fork_server() -> None:
         def get_context(name: str) -> Any:
             return multiprocessing.get_context("forkserver")
 
-    pool.multiprocessing = Contexts  # type: ignore[assignment]
+    setattr(pool, "multiprocessing", Contexts)  # noqa: B010 - mypy has it for no attribute
 
 
 def start_fork_server() -> None:
@@ -132,9 +132,11 @@ def reference(work: Workload, kept: Path) -> dict[str, Any]:
         place = Place(work, Path(name), kept)
         counted = Path(name) / "counted"
         handle = os.open(counted, os.O_WRONLY | os.O_CREAT)
-        ran = place.start(lambda count: os.pwrite(handle, b"%08d" % count, 0) and None).wait(
-            SECONDS
-        )
+
+        def keep(count: int) -> None:
+            os.pwrite(handle, b"%08d" % count, 0)
+
+        ran = place.start(keep).wait(SECONDS)
         os.close(handle)
         if ran.code != 0:
             raise RuntimeError(f"{work.name}: {ran.err}")

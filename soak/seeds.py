@@ -7,6 +7,7 @@ import sys
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from soak._harness import RECORD, code_digest
 
@@ -252,7 +253,7 @@ def _models() -> None:
     _do("check", "hf", *CHECK, "--out", "check")
 
 
-def _tokenizer(letters: list[str]) -> "object":
+def _tokenizer(letters: list[str]) -> Any:
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

@@ -59,17 +59,20 @@ def _watch_pickles(marker: Path) -> None:
     """Let any global that a pickle looks up leave a mark."""
 
     def hook(event: str, values: tuple[Any, ...]) -> None:
-        if event == "pickle.find_class" and not _numba(sys._getframe(1)):
+        if event == "pickle.find_class" and not _own(sys._getframe(1)):
             with (marker.parent / "unpickled").open("a") as file:
                 file.write(f"{values}\n")
 
     sys.addaudithook(hook)
 
 
-def _numba(frame: FrameType | None) -> bool:
-    """Whether it is numba that reads the cache of what it has compiled on this machine."""
+def _own(frame: FrameType | None) -> bool:
+    """Whether what is read is no file of a stranger's.
+
+    That is numba's cache of what it has compiled on this machine, and what a worker process sends.
+    """
     while frame is not None:
-        if "numba" in frame.f_code.co_filename:
+        if any(part in frame.f_code.co_filename for part in ("numba", "multiprocessing")):
             return True
         frame = frame.f_back
     return False
@@ -312,9 +315,9 @@ def main() -> int:
         record.add(number, kind=kind, checks=[told for told, _ in checked], wrong=wrong)
         if wrong:
             print(f"case {number}: {kind}: {wrong}", flush=True)
-    wrong = [one for one in record.cases.values() if one["wrong"]]
-    print(f"untrusted: {len(record.cases)} cases, {len(wrong)} wrong")
-    return 1 if wrong else 0
+    bad = sum(bool(one["wrong"]) for one in record.cases.values())
+    print(f"untrusted: {len(record.cases)} cases, {bad} wrong")
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":

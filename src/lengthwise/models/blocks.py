@@ -20,7 +20,7 @@ NormKind = Literal["layernorm", "rmsnorm"]
 MLPKind = Literal["gelu", "gated"]
 
 
-MOST_LAYERS = 1024
+MOST_LAYERS = 256
 """More are a typing error, and building them one by one would take forever. Ours."""
 
 

@@ -27,6 +27,10 @@ from lengthwise.othello.games import Games, Split, random_games, replay
 from lengthwise.othello.kernels import NO_MOVE
 
 Format = Literal["npy", "parquet"]
+
+MOST_GAMES = 10**12
+"""More are a typing error: no disk holds them. Ours."""
+
 Report = Callable[[int], None]
 """Called with how many games are done."""
 Columns = dict[str, NDArray[Any]]
@@ -70,7 +74,7 @@ class ShardedGames:
 
     def __post_init__(self) -> None:
         board_of(self.board)
-        require(self.games >= 1, "games", self.games, "at least 1")
+        require(1 <= self.games <= MOST_GAMES, "games", self.games, f"1..{MOST_GAMES}")
         require(self.shard_games >= 1, "shard_games", self.shard_games, "at least 1")
         require_name(self.format, get_args(Format), "format")
         random_games(0, self.seed, self.board, self.start, split=self.split)

@@ -80,14 +80,16 @@ def _quiet() -> Iterator[None]:
 
     shown = bars.is_progress_bar_enabled()
     hub = logging.getLogger("huggingface_hub")
-    level = hub.level
+    level, verbosity = hub.level, bars.get_verbosity()
     bars.disable_progress_bar()
+    bars.set_verbosity(logging.CRITICAL)  # what is wrong is said by the error that it raises
     hub.setLevel(logging.ERROR)
     try:
         with redirect_stderr(io.StringIO()):  # one bar, that of GGUF files, heeds no setting
             yield
     finally:
         hub.setLevel(level)
+        bars.set_verbosity(verbosity)
         if shown:
             bars.enable_progress_bar()
 

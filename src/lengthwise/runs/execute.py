@@ -121,7 +121,7 @@ def _progress(folder: RunFolder, trainer: Trainer, phase: str = "") -> Progress:
     diverged = len(trainer.loss) - len(alive)
     parts += [f"{diverged} diverged"] if diverged else []
     parts += [phase] if phase else []
-    name, done = folder.path.name, trainer.steps_done
+    name, done = folder.path.name or folder.path.resolve().name, trainer.steps_done
     return Progress(name, done, trainer.steps, detail=", ".join(parts))
 
 

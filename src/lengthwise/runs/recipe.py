@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -111,6 +112,8 @@ class Recipe(Training):
                 value = getattr(part, one.name)
                 fits = not isinstance(value, int) or abs(value) < 1 << 63
                 require(fits, f"{prefix}{one.name}", value, "a whole number of at most 64 bits")
+                whole = one.type not in (int, "int") or isinstance(value, Integral)
+                require(whole, f"{prefix}{one.name}", value, "a whole number")
         for name in ("batch", "accumulate", "steps", "test_inputs"):
             require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         if self.test_items is not None:

@@ -19,6 +19,9 @@ from lengthwise.search.space import Space, Trial
 from lengthwise.search.table import read_content
 from lengthwise.search.work import Work
 
+MOST_TRIALS = 10_000_000
+"""More are a typing error, and planning them would fill the memory first. Ours."""
+
 
 def search(
     space: Space,
@@ -44,7 +47,7 @@ def search(
     Raises:
         InputError: `trials` is no positive number, or the folder holds another search.
     """
-    require(trials >= 1, "trials", trials, "at least 1")
+    require(1 <= trials <= MOST_TRIALS, "trials", trials, f"1..{MOST_TRIALS}")
     work = Work(space, seed)
     # Says what is wrong with the space before anything is written.
     _require_measured(space.trial(seed, 0), space.objective)
