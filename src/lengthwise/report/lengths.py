@@ -67,7 +67,7 @@ def draw_by_length(
     Args:
         axes: Where to draw.
         curves: What to draw, by the words of the legend.
-        max_train_length: Up to where training went.
+        trained: Up to where training went, or from where to where.
         lengths: Lengths to draw, in order.
         ylabel: What the numbers are.
         baseline: What can be had without reading the input.
