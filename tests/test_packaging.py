@@ -45,8 +45,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from lengthwise import check
 from lengthwise.averaging.hugging_face import AveragingCallback
 config = LlamaConfig(vocab_size=50, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
-                     num_attention_heads=2, max_position_embeddings=32)
-found = check(LlamaForCausalLM(config), text=torch.randint(50, (500,)), lengths=[16, 32],
+                     num_attention_heads=2, max_position_embeddings=64)
+found = check(LlamaForCausalLM(config), text=torch.randint(50, (1000,)), lengths=[32, 64],
               documents=2, sequences=2, remedies=["yarn-2"])
 print(found.verdict())
 """,
@@ -76,7 +76,7 @@ recipe = recipe_for(SetComplement(vocab=4), MinimalModel(), max_train_length=2, 
 space = Space(recipe, {"learning_rate": LogUniform(1e-3, 1e-2)})
 """
 
-NEEDS = {"hf": "check somewhere/model --lengths 16,32", "ray": "search run space.py --ray local"}
+NEEDS = {"hf": "check somewhere/model --lengths 32,64", "ray": "search run space.py --ray local"}
 
 
 def run(*command: str | Path, cwd: Path, succeeds: bool = True) -> str:

@@ -170,7 +170,8 @@ def test_dropout_acts_in_training_only(site: str) -> None:
 def test_dropped_weights_are_right_on_average() -> None:
     torch.manual_seed(2)
     model = SetReader(ITEM, QUERY, CLASSES, width=16, attention_dropout=0.3)
-    model.answer = torch.nn.Identity()  # so that the output is linear in the weights  # type: ignore[assignment]
+    # So that the output is linear in the weights.
+    model.answer = torch.nn.Identity()  # type: ignore[assignment]
     items, query = torch.randn(1, 4, ITEM), torch.randn(1, QUERY)
     inputs = SetInput(items.expand(5000, -1, -1), query.expand(5000, -1))
     expected = model.eval()(inputs)
