@@ -18,7 +18,7 @@ class WandbSink:
             name=name,
             config=dict(config),
             dir=str(folder),
-            mode=os.environ.get("WANDB_MODE", "offline"),  # type: ignore[arg-type]
+            mode=os.environ.get("WANDB_MODE", "offline"),
             settings=wandb.Settings(silent=True, console="off", disable_git=True, save_code=False),
         )
 
