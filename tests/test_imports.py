@@ -12,7 +12,18 @@ import lengthwise
 
 SOURCE = Path(lengthwise.__file__).parent
 LAYERS = (
-    {"_version", "errors", "files", "folders", "progress", "pool", "compiled", "memory", "trust"},
+    {
+        "_version",
+        "errors",
+        "files",
+        "folders",
+        "progress",
+        "pool",
+        "compiled",
+        "memory",
+        "trust",
+        "tracking",
+    },
     {"randomness", "registry", "families", "hyperparameters"},
     {"othello"},
     {"tasks"},

@@ -1,5 +1,7 @@
 """What a fleet computes for all of its models at once is what torch computes model by model."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -38,7 +40,7 @@ def test_short_reads_are_softmax_attention(keys: int, bias: str) -> None:
     shapes = {
         "none": (1, 1, 1),
         "of heads": (MODELS, 1, HEADS),
-        "of every input": shape[:2] + (HEADS,),
+        "of every input": (*shape[:2], HEADS),
     }
     own = torch.randn(*shapes[bias], *hidden.shape).requires_grad_()
 
@@ -51,7 +53,7 @@ def test_short_reads_are_softmax_attention(keys: int, bias: str) -> None:
 
     over = (0, 0, 0, 0 if len(own) > 1 else None)
     given = (*rows, own if len(own) > 1 else own[0])
-    ours, theirs = (vmap(lambda *one: read(kernel, *one), over)(*given) for kernel in (True, False))
+    ours, theirs = (vmap(partial(read, kernel), over)(*given) for kernel in (True, False))
     require_same(ours, theirs, [*rows, own])
 
 

@@ -1,5 +1,6 @@
 """`lengthwise compare`: every remedy x task x length under the same rules, on one page."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from lengthwise.errors import InputError, require
+from lengthwise.tracking import TrackerName, require_tracker
 
 if TYPE_CHECKING:
     from lengthwise.comparing import Study, StudyFolder
@@ -62,6 +64,10 @@ class Compare:
     ray: str | None = None
     """Train on a Ray cluster: host:port, auto (the one this machine belongs to), or local."""
 
+    track: TrackerName | None = None
+    """Hand measures to a tracker as well: trackio, wandb, tensorboard or mlflow. Its files
+    go into track/ in the folder; nothing is sent anywhere (docs/tracking.md)."""
+
     add: Path | None = None
     """Take over the records of another folder of the same study, after checking them; nothing is
     trained."""
@@ -80,6 +86,8 @@ class Compare:
         from lengthwise.comparing import StudyFolder
 
         torch.set_num_threads(1)
+        if self.track is not None:
+            require_tracker(self.track)
         out = self.out or Path("runs/compare") / self.scale
         reading = self.page_only or self.verify is not None or self.add is not None
         if reading and (out / "study.json").is_file():
@@ -135,7 +143,14 @@ class Compare:
         from lengthwise.cli.terminal import command_line, progress_display, quoted
         from lengthwise.comparing.run import predicted_seconds, run
         from lengthwise.executors import LocalExecutor, RayExecutor
+        from lengthwise.tracking import start
 
+        given = {name: folder.description[name] for name in ("command", "version")}
+        track = (
+            nullcontext()
+            if self.track is None
+            else start(self.track, folder.path, folder.path.name, given)
+        )
         executor = (
             LocalExecutor(self.workers) if self.ray is None else RayExecutor(self.ray, self.workers)
         )
@@ -155,8 +170,8 @@ class Compare:
             cores = "one core" if workers == 1 else f"{workers} cores"
             print(f"{models} to train: about {told} on {cores}, by the first steps of the baseline")
         try:
-            with progress_display() as report:
-                run(folder, executor=executor, report=report)
+            with track as tracking, progress_display() as report:
+                run(folder, executor=executor, report=report, track=tracking)
         except KeyboardInterrupt:
             print(f"stopped; the models done are kept; resume with: {quoted(command_line())}")
             return False

@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING, Literal
 
 import tyro
 
+from lengthwise.tracking import TrackerName, require_tracker
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars
 
-    from lengthwise.search import Space
+    from lengthwise.search import SearchFolder, Space
+    from lengthwise.tracking import Tracking
 
 
 @dataclass
@@ -28,11 +33,25 @@ class _Options:
     ray: str | None = None
     """Train on a Ray cluster: host:port, auto (the one this machine belongs to), or local."""
 
+    track: TrackerName | None = None
+    """Hand what trials give to a tracker as well: trackio, wandb, tensorboard or mlflow. Its files
+    go into track/ in the folder; nothing is sent anywhere (docs/tracking.md)."""
+
     def search(self, space: "Space", out: Path) -> int:
         """Run the search, or resume it."""
         from lengthwise.cli.terminal import command_line, progress_display, quoted
         from lengthwise.search import LocalExecutor, RayExecutor, search
         from lengthwise.search.objective import ranked, weights_name
+        from lengthwise.tracking import start
+
+        tracker = self.track
+        begin: Callable[[SearchFolder], Tracking] | None = None
+        if tracker is not None:
+            require_tracker(tracker)
+
+            def begin(folder: SearchFolder) -> Tracking:
+                given = {"seed": self.seed, "trials": self.trials, "command": command_line()}
+                return start(tracker, folder.path, folder.path.name, given)
 
         executor = (
             LocalExecutor(self.workers) if self.ray is None else RayExecutor(self.ray, self.workers)
@@ -41,7 +60,7 @@ class _Options:
             with progress_display() as report:
                 folder = search(
                     space, self.trials, out, seed=self.seed, executor=executor, report=report,
-                    command=command_line(),
+                    command=command_line(), track=begin,
                 )  # fmt: skip
         except KeyboardInterrupt:
             print(f"stopped; the trials done are kept; resume with: {quoted(command_line())}")

@@ -15,6 +15,7 @@ import tyro
 from lengthwise.errors import InputError, require, require_name
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.registry import MODELS, REMEDIES, TASKS, Registry
+from lengthwise.tracking import TrackerName, require_tracker
 
 LISTS = ("ema_powers", "bias_powers")
 """Hyper-parameters that are several values already: they are the same for all models."""
@@ -124,6 +125,10 @@ class Train:
     checkpoint_seconds: float = 20.0
     """Time between checkpoints."""
 
+    track: TrackerName | None = None
+    """Hand losses and measures to a tracker, too: trackio, wandb, tensorboard or mlflow. Its files
+    go into track/ in the folder; nothing is sent anywhere (docs/tracking.md)."""
+
     def run(self) -> int:
         """Make the run folder and train."""
         from lengthwise.cli.resume import train
@@ -131,6 +136,8 @@ class Train:
         from lengthwise.runs import Recipe, RunFolder
         from lengthwise.runs.exhausted import exhausted_note
 
+        if self.track is not None:
+            require_tracker(self.track)
         given: Any = self
         require(1 <= self.seeds <= MOST_MODELS, "seeds", self.seeds, f"1..{MOST_MODELS}")
         seeds = range(self.first_seed, self.first_seed + self.seeds)
@@ -145,7 +152,7 @@ class Train:
         if note is not None:
             print(note)
         try:
-            return train(folder, self.checkpoint_seconds)
+            return train(folder, self.checkpoint_seconds, self.track)
         except Exception:
             if folder.newest_step() == 0:  # it would only stand in the way of the next try
                 shutil.rmtree(folder.path)

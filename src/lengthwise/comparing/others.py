@@ -78,7 +78,8 @@ def verify(folder: StudyFolder, count: int, seed: int = 0) -> Iterator[Verified]
     """Train random cells again, each with the fleet that it trained in.
 
     On the kind of processor and with the versions and the arithmetic that a record names, every
-    number must be the same bit for bit; elsewhere the measures at the training length must agree within `TOLERANCE`.
+    number must be the same bit for bit; elsewhere the measures at the training length must agree
+    within `TOLERANCE`.
 
     Args:
         folder: The study.

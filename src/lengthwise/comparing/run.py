@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
+import polars
+
 from lengthwise.comparing.cells import Job
 from lengthwise.comparing.folder import StudyFolder
 from lengthwise.comparing.work import Work
@@ -13,6 +15,8 @@ from lengthwise.executors import Executor, LocalExecutor
 from lengthwise.progress import Progress, Report
 from lengthwise.runs.description import converted
 from lengthwise.runs.version import code_version
+from lengthwise.tracking import Tracking
+from lengthwise.tracking.numbers import of_records
 
 TIMED_STEPS = 6
 """Steps of the baseline on every task that tell beforehand how long all will take."""
@@ -23,6 +27,7 @@ def run(
     *,
     executor: Executor | None = None,
     report: Report = lambda progress: None,
+    track: Tracking | None = None,
 ) -> None:
     """Train and measure all cells of a study that are not recorded yet.
 
@@ -30,6 +35,7 @@ def run(
         folder: The study.
         executor: Where to train (default: on all cores of this machine).
         report: Called with the progress about twice a second.
+        track: Takes the measures of every fleet that is done; whoever made it closes it.
 
     Raises:
         InputError: A cell failed and would fail again; what is done is kept.
@@ -51,6 +57,8 @@ def run(
                     folder.add(result.content)
                     folder.log(f"{result.job}: done")
                     state.add(result.job)
+                    if track is not None:
+                        track.log(of_records(polars.read_parquet(result.content)), state.done)
                 report(state.progress())
         folder.log(f"{state.total} models recorded: finished")
 

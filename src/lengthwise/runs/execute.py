@@ -13,6 +13,8 @@ import polars
 from lengthwise.progress import Progress, Report
 from lengthwise.runs.folder import RunFolder
 from lengthwise.runs.table import measure_pieces, measure_table
+from lengthwise.tracking import Tracking
+from lengthwise.tracking.numbers import every, of_losses, of_measures
 from lengthwise.training import Trainer
 
 CHECKPOINT_SECONDS = 20.0
@@ -30,6 +32,7 @@ def execute(
     report: Report = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    track: Tracking | None = None,
 ) -> None:
     """Train and measure `folder`'s run, from its newest checkpoint on.
 
@@ -38,6 +41,7 @@ def execute(
         report: Called about twice a second, and at the end.
         stop: Asked between steps; True saves the state and raises `Interrupted`.
         checkpoint_seconds: Time between checkpoints.
+        track: Takes losses and measures as well; whoever made it closes it.
     """
     with folder.locked(), interrupts() as interrupted:
         if folder.finished:
@@ -52,8 +56,10 @@ def execute(
         def stopped() -> bool:
             return interrupted() or stop()
 
-        _train(folder, trainer, report, stopped, checkpoint_seconds)
+        _train(folder, trainer, report, stopped, checkpoint_seconds, track)
         _measure(folder, trainer, report, stopped, checkpoint_seconds)
+        if track is not None:
+            track.log(of_measures(folder.table()), trainer.steps_done)
         folder.log("finished")
         report(_progress(folder, trainer, "finished"))
 
@@ -64,9 +70,10 @@ def _train(
     report: Report,
     stopped: Callable[[], bool],
     checkpoint_seconds: float,
+    track: Tracking | None,
 ) -> None:
     saved = reported = time.monotonic()
-    measured = set(folder.recipe.test_steps)
+    measured, apart = set(folder.recipe.test_steps), every(trainer.steps)
     report(_progress(folder, trainer))
 
     def after_step(trainer: Trainer) -> None:
@@ -74,6 +81,10 @@ def _train(
         if trainer.steps_done in measured and not folder.has_table_at(trainer.steps_done):
             table = measure_table(folder.recipe.on_the_way(), trainer)
             folder.save_table_at(trainer.steps_done, table)
+            if track is not None:
+                track.log(of_measures(table), trainer.steps_done)
+        if track is not None and trainer.steps_done % apart == 0:
+            track.log(of_losses(trainer.loss.tolist()), trainer.steps_done)
         now = time.monotonic()
         if stopped():
             folder.save_checkpoint(trainer.steps_done, trainer.state_dict())

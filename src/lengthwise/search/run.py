@@ -2,7 +2,7 @@
 
 import io
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from lengthwise.search.packing import Chunk, pack
 from lengthwise.search.space import Space, Trial
 from lengthwise.search.table import read_content
 from lengthwise.search.work import Work
+from lengthwise.tracking import Tracking
+from lengthwise.tracking.numbers import of_trials
 
 MOST_TRIALS = 10_000_000
 """More are a typing error, and planning them would fill the memory first. Ours."""
@@ -32,6 +34,7 @@ def search(
     executor: Executor | None = None,
     report: Report = lambda progress: None,
     command: Sequence[str] = (),
+    track: Callable[[SearchFolder], Tracking] | None = None,
 ) -> SearchFolder:
     """Search `space`: run the trials 0..trials-1 of `seed` that are not recorded yet in `out`.
 
@@ -43,6 +46,7 @@ def search(
         executor: Where to train (default: on all cores of this machine).
         report: Called with the progress about twice a second.
         command: Recorded in a new folder.
+        track: Begins to track the search, once its folder is there.
 
     Raises:
         InputError: `trials` is no positive number, or the folder holds another search.
@@ -70,6 +74,7 @@ def search(
         if not chunks:
             return folder
         executor = executor or LocalExecutor()
+        tracking = None if track is None else track(folder)
         folder.log(f"{len(recorded)} of {trials} trials recorded, resuming ({executor.name})")
         results = executor.run(work, chunks)
         try:
@@ -78,9 +83,14 @@ def search(
                     folder.add(result.content)
                     folder.log(f"{result.job}: done")
                     state.add(result.job, result.content)
+                    if tracking is not None:
+                        found = of_trials(polars.read_parquet(result.content), state.best)
+                        tracking.log(found, state.done)
                 report(state.progress())
         finally:
             results.close()  # type: ignore[attr-defined]
+            if tracking is not None:
+                tracking.close()
         folder.log(f"{trials} trials recorded: finished")
     return folder
 
