@@ -43,7 +43,8 @@ FINETUNED = Claim(
 )
 IN_ALL = Claim(
     "pretrained-into-rnns/in-all",
-    "It also beats one that is trained from scratch for as many steps as both trainings take.",
+    "A softmax model that is converted and finetuned beats a recurrent one that is trained from "
+    "scratch for as many steps as both trainings take.",
     f"{ARXIV}, conversion, in miniature",
     SOURCE,
     lambda results: against(results, runs.SCRATCH_LONG),
