@@ -13,7 +13,13 @@ import torch
 from torch import Tensor, nn
 
 try:
-    from torch._C._functorch import _add_batch_dim, get_unwrapped, is_batchedtensor, maybe_get_bdim
+    from torch._C._functorch import (
+        _add_batch_dim,
+        get_unwrapped,
+        is_batchedtensor,
+        maybe_get_bdim,
+        peek_interpreter_stack,
+    )
     from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
     STEPS_OUT = True
@@ -44,8 +50,10 @@ def outside(function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
 
 
 def fast(*tensors: Tensor) -> bool:
-    """Whether tensors are what compiled code takes: float32 on a processor, as it is asked for."""
+    """Whether compiled code takes tensors: under `vmap`, float32 on a processor, as asked for."""
     if not STEPS_OUT or torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu"):
+        return False
+    if peek_interpreter_stack() is None:
         return False
     return all(one.device.type == "cpu" and one.dtype == torch.float32 for one in tensors)
 
