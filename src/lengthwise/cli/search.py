@@ -45,11 +45,11 @@ class _Options:
         from lengthwise.tracking import start
 
         tracker = self.track
-        begin: Callable[[SearchFolder], Tracking] | None = None
+        begin: "Callable[[SearchFolder], Tracking] | None" = None
         if tracker is not None:
             require_tracker(tracker)
 
-            def begin(folder: SearchFolder) -> Tracking:
+            def begin(folder: "SearchFolder") -> "Tracking":
                 given = {"seed": self.seed, "trials": self.trials, "command": command_line()}
                 return start(tracker, folder.path, folder.path.name, given)
 
