@@ -45,7 +45,7 @@ class _Options:
         from lengthwise.tracking import start
 
         tracker = self.track
-        begin: "Callable[[SearchFolder], Tracking] | None" = None
+        begin: Callable[[SearchFolder], Tracking] | None = None
         if tracker is not None:
             require_tracker(tracker)
 
