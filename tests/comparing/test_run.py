@@ -1,6 +1,7 @@
 """Studies on disk: stopped and resumed, extended, shared, and what is refused."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from lengthwise.comparing.study import study_from_json
 from lengthwise.comparing.work import POINTS, Work, cost
 from lengthwise.errors import InputError
 from lengthwise.progress import Progress
+from lengthwise.tracking import Tracking
 
 MEASURED = ["cell", "diverged", *LISTS]
 
@@ -210,3 +212,24 @@ def test_a_reading_of_real_records(whole: StudyFolder) -> None:
     ]
     rate = whole.study.rates.index(row["learning_rate"])
     assert found.tables[0].values["exact_match"][place, row["seed"] - 1, rate].tolist() == last
+
+
+def test_a_tracker_gets_every_fleet(whole: StudyFolder, tmp_path: Path) -> None:
+    """And changes nothing."""
+    got: list[tuple[dict[str, float], int]] = []
+
+    class Kept:
+        def log(self, values: Mapping[str, float], step: int) -> None:
+            got.append((dict(values), step))
+
+        def close(self) -> None:
+            pass
+
+    folder = StudyFolder.create_or_open(tmp_path / "tracked", small_study(), [])
+    with Tracking(Kept, "kept") as track:
+        run(folder, executor=Inline(), track=track)
+    assert measured(folder).equals(measured(whole))
+    assert got[-1][1] == len(folder.records())
+    name = next(name for values, _ in got for name in values)
+    assert len(name.split("/")) == 5
+    assert name.rpartition("/")[2].startswith("length-")

@@ -129,10 +129,10 @@ def test_diverged_models_are_left_out() -> None:
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With the command that installs it, before anything is made."""
     monkeypatch.setattr("lengthwise.tracking._base.find_spec", lambda name: None)
-    with pytest.raises(InputError, match="track = 'wandb': expected .*: pip install wandb"):
+    with pytest.raises(InputError, match=r"track = 'wandb': expected .*: pip install wandb"):
         start("wandb", tmp_path, "run", {})
     with pytest.raises(
-        InputError, match="track = 'mlflow': expected .*: pip install mlflow-skinny"
+        InputError, match=r"track = 'mlflow': expected .*: pip install mlflow-skinny"
     ):
         require_tracker("mlflow")
     with pytest.raises(InputError, match="track = 'tensorbored': did you mean 'tensorboard'"):
@@ -145,7 +145,8 @@ import sys
 from pathlib import Path
 from lengthwise.tracking import start
 told = []
-with start(sys.argv[1], Path(sys.argv[2]), "run", {"recipe": {"steps": 3}, "list": [1, 2]}) as track:
+config = {"recipe": {"steps": 3}, "list": [1, 2]}
+with start(sys.argv[1], Path(sys.argv[2]), "run", config) as track:
     track._say = told.append
     for step in (1, 2, 3):
         track.log({"loss/median": 1.0 / step, "tvd/raw/length-8": 0.5}, step)

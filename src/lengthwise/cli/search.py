@@ -49,7 +49,7 @@ class _Options:
         if tracker is not None:
             require_tracker(tracker)
 
-            def begin(folder: SearchFolder) -> Tracking:
+            def begin(folder: "SearchFolder") -> "Tracking":
                 given = {"seed": self.seed, "trials": self.trials, "command": command_line()}
                 return start(tracker, folder.path, folder.path.name, given)
 

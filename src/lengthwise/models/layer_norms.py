@@ -22,7 +22,7 @@ class Norms(torch.autograd.Function):
         """What is normed."""
         normed = torch.empty_like(x, memory_format=torch.contiguous_format)
         found = x.new_empty((*x.shape[:-1], 2))  # of every row its mean, and 1 over its deviation
-        _norm(*_arrays(x, gain, bias, normed, found), single(epsilon))
+        _norm(single(epsilon), *_arrays(x, gain, bias, normed, found))
         ctx.save_for_backward(x, gain, found)
         return normed
 
@@ -50,7 +50,7 @@ def _arrays(*tensors: Tensor) -> list[Singles]:
 
 @partial(compiled, in_any_order=True)
 def _norm(
-    x: Singles, gain: Singles, bias: Singles, normed: Singles, found: Singles, epsilon: Any
+    epsilon: Any, x: Singles, gain: Singles, bias: Singles, normed: Singles, found: Singles
 ) -> None:
     """Fill in `normed` and `found`."""
     models, rows, width = x.shape

@@ -66,7 +66,7 @@ class ShortRead(torch.autograd.Function):
         models, batch, asked, heads, _ = queries.shape
         mixed = queries.new_empty((models, batch, asked, heads, values.shape[-1]))
         weights = queries.new_empty((models, batch, heads, *mask.shape[-2:]))
-        _read(*_arrays(queries, keys, values, mask, mixed, weights), single(scale))
+        _read(single(scale), *_arrays(queries, keys, values, mask, mixed, weights))
         ctx.save_for_backward(queries, keys, values, weights)
         ctx.mask_shape, ctx.scale = mask.shape, scale
         return mixed
@@ -83,9 +83,9 @@ class ShortRead(torch.autograd.Function):
         wanted = ctx.needs_input_grad[4]
         by_mask = queries.new_zeros(ctx.mask_shape if wanted else (1,) * queries.dim())
         _read_backward(
-            *_arrays(queries, keys, values, weights, mixed, *found, by_mask),
             single(ctx.scale),
             wanted,
+            *_arrays(queries, keys, values, weights, mixed, *found, by_mask),
         )
         return None, found[0], found[1], found[2], by_mask if wanted else None
 
@@ -202,13 +202,13 @@ def _weighted(scores: Singles, mask: Singles, scale: Any, spare: Singles) -> Non
 
 @partial(compiled, in_any_order=True)
 def _read(
+    scale: Any,
     queries: Singles,
     keys: Singles,
     values: Singles,
     mask: Singles,
     mixed: Singles,
     weights: Singles,
-    scale: Any,
 ) -> None:
     """Fill in `mixed` and `weights`."""
     models, batch, asked, heads, width = queries.shape
@@ -237,6 +237,8 @@ def _read(
 
 @partial(compiled, in_any_order=True)
 def _read_backward(
+    scale: Any,
+    wanted: bool,
     queries: Singles,
     keys: Singles,
     values: Singles,
@@ -246,8 +248,6 @@ def _read_backward(
     by_keys: Singles,
     by_values: Singles,
     by_mask: Singles,
-    scale: Any,
-    wanted: bool,
 ) -> None:
     """Fill in the gradients out of `by_mixed`, that of the mix; add to the mask's, if wanted."""
     models, batch, asked, heads, width = queries.shape
