@@ -109,7 +109,7 @@ WORKLOADS = (
     Workload("othello generate", GAMES, _files("out/[!.]*")),
     Workload(
         "probe", ("probe", "hf", "--lengths", "4,8,12,16", "--sequences", "2", "--out", "out"),
-        _files("out/lengths/*", "out/*.csv", "out/*.txt"), ["hf"],
+        _files("out/lengths/[!.]*", "out/*.csv", "out/*.txt"), ["hf"],
     ),
     Workload("average", ("average", *SERIES, "--out", "out.safetensors", "--overwrite"),
              _files("out.safetensors"), ["series"]),
