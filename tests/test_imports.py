@@ -12,8 +12,8 @@ import lengthwise
 
 SOURCE = Path(lengthwise.__file__).parent
 LAYERS = (
-    {"_version", "errors", "files", "folders", "progress", "pool", "compiled", "memory", "trust"},
-    {"randomness", "registry", "families", "hyperparameters"},
+    {"_version", "errors", "files", "folders", "progress", "compiled", "memory", "trust"},
+    {"randomness", "registry", "families", "hyperparameters", "pool"},
     {"othello"},
     {"tasks"},
     {"remedies"},
