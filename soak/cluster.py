@@ -128,6 +128,7 @@ def _compare(folder: Path, report: Callable[[object], None]) -> tuple[list[str],
 def with_cluster(do: Callable[[Any], None]) -> None:
     """Do something with a cluster of one node, the head."""
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+    os.environ["RAY_memory_monitor_refresh_ms"] = "0"  # noqa: SIM112 - its name; memory may be full
     import ray
     from ray.cluster_utils import Cluster
 

@@ -37,7 +37,7 @@ from soak.damage import WORDS, damage, files
 from soak.seeds import CHECK, OTHELLO, PROBE, TRAIN, seeds
 
 COUNT = 10_000
-SECONDS = 60.0
+SECONDS = 180.0
 """How long a case may take, on a machine that has other things to do."""
 BATCH = 25
 """Cases per process."""

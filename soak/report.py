@@ -23,7 +23,7 @@ INTRODUCTION = """\
 `make soak` kills, starves, confuses and feeds rubbish to every command, for as long as it takes, and
 compares what comes out with what comes out when nothing happens. A case is a pure function of its
 number, and each leaves a line in `soak-record/`: stopped, the soak goes on where it was. This page
-is written by `python -m soak.report` of that record. Quick versions of all six are in `make test`
+is written by `python -m soak.report` of that record. Quick versions of all but the cluster are in `make test`
 (`tests/soak/`).
 """
 
@@ -94,7 +94,7 @@ Commands run as a user without rights, with {INPUTS:,} cases asked for. Searches
 process, which saves the start of a worker.
 
 Asked of each: exit code 0 or 2; on 2 one line that names what is wrong; no traceback; no file
-changed that was not to be written, nothing left behind; done in time (a minute of waiting on a busy
+changed that was not to be written, nothing left behind; done in time (three minutes of waiting on a busy
 machine) and within 3 GiB beyond what the imports take.
 
 {len(cases):,} cases were run: {exits[2]:,} were refused in one line, {exits[0]:,} did no harm to the

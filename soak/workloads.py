@@ -106,10 +106,10 @@ WORKLOADS = (
         "compare", ("compare", "--scale", "quick", "--workers", "2", "--out", "out"), _records,
         prepare=tiny_scale,
     ),
-    Workload("othello generate", GAMES, _files("out/[!.]*")),
+    Workload("othello generate", GAMES, _files("out/[!.]*.npy")),
     Workload(
         "probe", ("probe", "hf", "--lengths", "4,8,12,16", "--sequences", "2", "--out", "out"),
-        _files("out/lengths/*", "out/*.csv", "out/*.txt"), ["hf"],
+        _files("out/lengths/[!.]*", "out/*.csv", "out/*.txt"), ["hf"],
     ),
     Workload("average", ("average", *SERIES, "--out", "out.safetensors", "--overwrite"),
              _files("out.safetensors"), ["series"]),

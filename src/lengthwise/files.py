@@ -3,12 +3,17 @@
 import errno
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lengthwise.errors import InputError
+
+if TYPE_CHECKING:
+    import polars
 
 
 @contextmanager
@@ -59,6 +64,32 @@ def read_bytes(path: Path) -> bytes:
 def read_text(path: Path) -> str:
     """The same as text; what is not UTF-8 raises `UnicodeDecodeError`."""
     return regular(path).read_text(encoding="utf-8")
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> "polars.DataFrame":
+    """The table in an ordinary file.
+
+    A few damaged files make the reader panic, which is no `Exception`, and print pages about it.
+
+    Raises:
+        OSError: There is no such file.
+        polars.exceptions.PolarsError: It is no whole table.
+    """
+    import polars
+
+    regular(path)
+    sys.stderr.flush()
+    errors, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    try:
+        return polars.read_parquet(path, columns=columns)
+    except polars.exceptions.PanicException as error:
+        reason = str(error).partition("\n")[0]
+        raise polars.exceptions.ComputeError(reason) from error
+    finally:
+        os.dup2(errors, 2)
+        os.close(errors)
+        os.close(nothing)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -118,6 +118,19 @@ def test_a_chunk_with_another_type_is_one_line(tmp_path: Path) -> None:
         file.write_bytes(content)
 
 
+def test_a_table_that_makes_its_reader_panic_is_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = small_run(tmp_path / "run")
+    file = folder.path / "measures.parquet"
+    whole = file.read_bytes()
+    for start in range(4, len(whole) - 64, len(whole) // 25):
+        file.write_bytes(whole[:start] + bytes(64) + whole[start + 64 :])
+        assert main(["show", str(folder.path)]) in (0, 2)
+        err = capfd.readouterr().err
+        assert len(err.splitlines()) <= 1, err
+
+
 @pytest.mark.parametrize("content", [b"GGUF" + bytes(60), b"GGUF" + b"\xff" * 60, b"", b"half"])
 def test_a_damaged_gguf_file_is_one_line(tmp_path: Path, content: bytes) -> None:
     from lengthwise.probing.models import load
@@ -144,9 +157,9 @@ def test_too_many_layers_are_refused() -> None:
 
 
 def test_more_games_or_trials_than_there_can_be_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"games = 1000000000000000000: expected 1\.\."):
+    with pytest.raises(InputError, match="games = 1000000000000000000: expected at most"):
         ShardedGames(games=10**18, seed=0)
-    with pytest.raises(InputError, match=r"trials = 1000000000000000000: expected 1\.\."):
+    with pytest.raises(InputError, match="trials = 1000000000000000000: expected at most"):
         search(small_space(), 10**18, tmp_path / "search", executor=Inline())
 
 

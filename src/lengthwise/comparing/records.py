@@ -32,6 +32,7 @@ from lengthwise.comparing.cells import (
     hashes,
 )
 from lengthwise.errors import InputError, require
+from lengthwise.files import read_parquet
 from lengthwise.registry import MODELS, TASKS
 from lengthwise.runs.version import code_version
 from lengthwise.training import Trainer
@@ -127,7 +128,7 @@ def read_records(files: Iterable[Path]) -> polars.DataFrame:
     tables = []
     for file in files:
         try:
-            table = polars.read_parquet(file)
+            table = read_parquet(file)
         except (polars.exceptions.PolarsError, OSError) as error:
             reason = str(error).splitlines()[0]
             raise InputError(

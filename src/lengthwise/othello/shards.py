@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lengthwise._version import __version__
 from lengthwise.errors import InputError, LengthwiseWarning, require, require_name
-from lengthwise.files import read_text, regular, write_bytes, write_text, write_with
+from lengthwise.files import read_parquet, read_text, regular, write_bytes, write_text, write_with
 from lengthwise.othello.board import board_of
 from lengthwise.othello.games import Games, Split, random_games, replay
 from lengthwise.othello.kernels import NO_MOVE
@@ -74,7 +74,8 @@ class ShardedGames:
 
     def __post_init__(self) -> None:
         board_of(self.board)
-        require(1 <= self.games <= MOST_GAMES, "games", self.games, f"1..{MOST_GAMES}")
+        require(self.games >= 1, "games", self.games, "at least 1")
+        require(self.games <= MOST_GAMES, "games", self.games, f"at most {MOST_GAMES}")
         require(self.shard_games >= 1, "shard_games", self.shard_games, "at least 1")
         require_name(self.format, get_args(Format), "format")
         random_games(0, self.seed, self.board, self.start, split=self.split)
@@ -245,7 +246,7 @@ def _read(path: Path, names: list[str]) -> Columns:
         if path.suffix == ".npy":
             with regular(path).open("rb") as file:
                 return {names[0]: numpy.lib.format.read_array(file, allow_pickle=False)}
-        table = polars.read_parquet(regular(path), columns=names)
+        table = read_parquet(path, names)
         return {name: table[name].to_numpy() for name in names}
     except FileNotFoundError as error:
         raise _DamagedError(f"{path} is missing") from error

@@ -57,8 +57,10 @@ def new_page(done: Reproduction) -> str:
         for name, one in named(done.pictures)
     ]
     for verdict in done.verdicts:
-        mark = f"<!-- findings {verdict.claim.name.split('/')[-1]} -->\n<!-- end -->"
-        parts += [f"## {_plain(verdict.claim.sentence)}", mark]
+        parts.append(f"## {_plain(verdict.claim.sentence)}")
+        name = verdict.claim.name.split("/")[-1]
+        if re.fullmatch(r"[\w.-]+", name):  # a mark is a comment, which another name could end
+            parts.append(f"<!-- findings {name} -->\n<!-- end -->")
     parts += [
         f"{_plain(one.caption)}\n\n<!-- table {name} -->\n<!-- end -->"
         for name, one in named(done.tables)

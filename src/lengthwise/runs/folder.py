@@ -26,7 +26,7 @@ from torch import Tensor
 
 from lengthwise.averaging import require_live
 from lengthwise.errors import InputError, require
-from lengthwise.files import regular, write_bytes, write_text
+from lengthwise.files import read_parquet, regular, write_bytes, write_text
 from lengthwise.folders import locked, log, now, opened
 from lengthwise.runs.description import (
     converted,
@@ -286,7 +286,7 @@ def _write_table(path: Path, table: polars.DataFrame) -> None:
 
 def _read_table(path: Path) -> polars.DataFrame:
     try:
-        table = polars.read_parquet(regular(path))
+        table = read_parquet(path)
         require_table(table)
         return table
     except (polars.exceptions.PolarsError, OSError, InputError) as error:

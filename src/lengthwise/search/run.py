@@ -51,7 +51,8 @@ def search(
     Raises:
         InputError: `trials` is no positive number, or the folder holds another search.
     """
-    require(1 <= trials <= MOST_TRIALS, "trials", trials, f"1..{MOST_TRIALS}")
+    require(trials >= 1, "trials", trials, "at least 1")
+    require(trials <= MOST_TRIALS, "trials", trials, f"at most {MOST_TRIALS}")
     work = Work(space, seed)
     # Says what is wrong with the space before anything is written.
     _require_measured(space.trial(seed, 0), space.objective)
