@@ -78,7 +78,7 @@ def _drawing(kind: runs.Kind) -> Drawing:
             axes.set_title(form.capitalize(), pad=20)
             axes.set(xlabel="digits", ylim=(-0.03, 1.05))
         panels[0].set_ylabel("right answers")
-        panels[1].legend(loc="upper right")
+        panels[0].legend(loc="lower left")
         return figure
 
     return Drawing(
