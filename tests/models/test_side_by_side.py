@@ -57,6 +57,46 @@ def test_short_reads_are_softmax_attention(keys: int, bias: str) -> None:
     require_same(ours, theirs, [*rows, own])
 
 
+@pytest.mark.parametrize("queries", [1, 5])
+@pytest.mark.parametrize("keys", [1, 6])
+def test_a_mask_may_be_the_same_for_all_queries_or_keys(queries: int, keys: int) -> None:
+    """What broadcasts is written out: compiled code would read beyond it."""
+    torch.manual_seed(1)
+    rows = [torch.randn(MODELS, BATCH, HEADS, count, WIDTH).requires_grad_() for count in (5, 6, 6)]
+    mask = torch.randn(queries, keys).requires_grad_()
+
+    def read(kernel: bool, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        if kernel:
+            return read_short(queries, keys, values, mask)
+        return (queries @ keys.mT + mask).softmax(-1) @ values
+
+    ours, theirs = (vmap(partial(read, kernel))(*rows) for kernel in (True, False))
+    require_same(ours, theirs, [*rows, mask])
+
+
+@pytest.mark.parametrize("shared", ["inputs", "weights"])
+@pytest.mark.parametrize("kind", [Linear, LayerNorm])
+def test_models_may_share_inputs_or_weights(kind: type[nn.Module], shared: str) -> None:
+    """An axis of length 1 stands for all models."""
+    torch.manual_seed(2)
+    layer = kind(WIDTH, WIDTH) if kind is Linear else kind(WIDTH)
+    x = torch.randn(MODELS, BATCH, WIDTH).requires_grad_()
+    weights = {
+        name: torch.randn(MODELS, *one.shape).requires_grad_()
+        for name, one in layer.named_parameters()
+    }
+    if shared == "inputs":
+        x = x.detach()[0].requires_grad_()
+    else:
+        weights = {name: one.detach()[0].requires_grad_() for name, one in weights.items()}
+    over = (None, 0) if shared == "weights" else (0, None)
+    found = []
+    for vmapped in (True, False):
+        layer.vmapped = vmapped
+        found.append(vmap(partial(functional_call, layer), over)(weights, x))
+    require_same(*found, [x, *weights.values()])
+
+
 def test_what_is_no_number_stays_so() -> None:
     """A model that diverged is seen by it, and changes nothing for the others."""
     rows = torch.randn(MODELS, BATCH, HEADS, 5, WIDTH)

@@ -20,7 +20,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.compiled import compiled
-from lengthwise.models.side_by_side import outside
+from lengthwise.errors import require
+from lengthwise.models.side_by_side import of_all, outside
 
 Singles = NDArray[single]
 
@@ -37,18 +38,26 @@ def read_short(
         queries: `(batch, heads, queries, width)`.
         keys: `(batch, heads, keys, width)`.
         values: `(batch, heads, keys, value width)`.
-        mask: Added to the scores; it broadcasts to `(batch, heads, queries, keys)`, but has its
-            last two axes whole. Every query sees a key.
+        mask: Added to the scores; it broadcasts to `(batch, heads, queries, keys)`. Every query
+            sees a key.
         scale: A factor of the products.
 
     Returns:
         `(batch, heads, queries, value width)`, which lies in memory token by token.
     """
+    # Compiled code asks no bounds: what is the same for all queries or keys is written out.
+    mask = mask.expand(*mask.shape[:-2], queries.shape[-2], keys.shape[-2])
     mask = mask.mT.reshape((1,) * (4 - mask.dim()) + mask.mT.shape)
     mask = functional.pad(mask, (0, -mask.shape[-1] % LANES))
     # Projections give token by token: read so, nothing is copied.
     rows = [one.transpose(-2, -3) for one in (queries, keys, values)]
-    return outside(partial(ShortRead.apply, scale), *rows, mask).transpose(-2, -3)
+    return outside(partial(_read_all, scale), *rows, mask).transpose(-2, -3)
+
+
+def _read_all(scale: float, *tensors: Tensor) -> Tensor:
+    *rows, mask = tensors
+    mixed: Tensor = ShortRead.apply(scale, *of_all(*rows), mask)
+    return mixed
 
 
 class ShortRead(torch.autograd.Function):
@@ -64,6 +73,7 @@ class ShortRead(torch.autograd.Function):
     ) -> Tensor:
         """The mix."""
         models, batch, asked, heads, _ = queries.shape
+        _require_shapes(queries, keys, values, mask)
         mixed = queries.new_empty((models, batch, asked, heads, values.shape[-1]))
         weights = queries.new_empty((models, batch, heads, *mask.shape[-2:]))
         _read(single(scale), *_arrays(queries, keys, values, mask, mixed, weights))
@@ -88,6 +98,20 @@ class ShortRead(torch.autograd.Function):
             *_arrays(queries, keys, values, weights, mixed, *found, by_mask),
         )
         return None, found[0], found[1], found[2], by_mask if wanted else None
+
+
+def _require_shapes(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> None:
+    """Refuse what compiled code, which asks no bounds, would read or write beyond."""
+    models, batch, asked, heads, width = queries.shape
+    count = keys.shape[2]
+    right = keys.shape == (models, batch, count, heads, width)
+    right &= values.shape[:-1] == (models, batch, count, heads)
+    right &= mask.shape[-2:] == (count, -(-asked // LANES) * LANES)
+    right &= all(
+        own in (1, whole) for own, whole in zip(mask.shape, (models, batch, heads), strict=False)
+    )
+    shapes = [tuple(one.shape) for one in (queries, keys, values, mask)]
+    require(right, "shapes of queries, keys, values and mask", shapes, "ones that fit together")
 
 
 def _arrays(*tensors: Tensor) -> list[Singles]:

@@ -49,6 +49,12 @@ def outside(function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     return made
 
 
+def of_all(*tensors: Tensor) -> list[Tensor]:
+    """Tensors with an axis for models, written out where it is of length 1."""
+    models = max(map(len, tensors))
+    return [one if len(one) == models else one.expand(models, *one.shape[1:]) for one in tensors]
+
+
 def fast(*tensors: Tensor) -> bool:
     """Whether compiled code takes tensors: under `vmap`, float32 on a processor, as asked for."""
     if not STEPS_OUT or torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu"):
@@ -67,7 +73,7 @@ class Linear(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         """`(..., in features)` to `(..., out features)`."""
         if self.vmapped and self.bias is not None and fast(x, self.weight):
-            return outside(Linears.apply, x, self.weight, self.bias)
+            return outside(_linears, x, self.weight, self.bias)
         return super().forward(x)
 
 
@@ -86,8 +92,13 @@ class LayerNorm(nn.LayerNorm):
     def _norms(self, x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
         from lengthwise.models.layer_norms import Norms  # the compiler takes a second to load
 
-        normed: Tensor = Norms.apply(x, gain, bias, self.eps)
+        normed: Tensor = Norms.apply(*of_all(x, gain, bias), self.eps)
         return normed
+
+
+def _linears(*tensors: Tensor) -> Tensor:
+    mapped: Tensor = Linears.apply(*of_all(*tensors))
+    return mapped
 
 
 class Linears(torch.autograd.Function):
