@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("hf", "lightning", "ray", "optuna")
+EXTRAS = ("hf", "lightning", "ray", "optuna", "track")
 FEW = "--steps 5 --batch 4 --seeds 1 --test-inputs 8"
 
 BEMA = """
@@ -63,6 +63,10 @@ print(ray.__version__, RayExecutor)
 from lengthwise.cli import main
 assert main("search run space.py --trials 2 --workers 1".split()) == 0
 assert main("search export runs/search/space --to optuna sqlite:///space.db".split()) == 0
+""",
+    "track": f"""
+from lengthwise.cli import main
+assert main("train set-complement {FEW} --track tensorboard --out tracked".split()) == 0
 """,
 }
 """What an extra is for, at its smallest."""

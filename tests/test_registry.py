@@ -41,7 +41,7 @@ def test_files_say_what_importing_gives(registry: Registry) -> None:
     [
         (TASKS, "set-complment", "task = 'set-complment': did you mean 'set-complement'.*known:"),
         (REMEDIES, "Rotary", "remedy = 'Rotary': did you mean 'rotary'"),
-        (MODELS, "", "model = '': known: gpt"),
+        (MODELS, "", "model = '': known: encoder-decoder"),
         (MODELS, None, "model = None: expected a name or the path of a .py file"),
         (TASKS, "no/such.py", "file = 'no/such.py': expected a Python file"),
         (TASKS, "a\0b.py", "expected a Python file"),

@@ -63,10 +63,11 @@ def find(driver, selector):
     return driver.find_elements(By.CSS_SELECTOR, selector)
 
 
-def waited(driver, selector):
+def until(driver, happens):
+    """What `happens` gives as soon as it is true of a page that is still busy."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    return WebDriverWait(driver, 10).until(lambda driver: find(driver, selector))
+    return WebDriverWait(driver, 10, poll_frequency=0.02).until(lambda driver: happens())
 
 
 def texts(driver, selector):
@@ -256,7 +257,7 @@ def test_a_click_opens_a_cell_with_its_curves(driver, opened):
     assert find(driver, "#panel .copy")[0].text in ("Copied", "Selected")
     find(driver, "#panel .close")[0].click()
     assert not is_open(driver)
-    assert "remedy" not in state_of(driver)
+    until(driver, lambda: "remedy" not in state_of(driver))  # the address follows
 
 
 def test_points_of_a_curve_stand_where_their_numbers_are(driver, opened):
@@ -351,7 +352,9 @@ def test_a_remedy_opens_its_section(driver, opened):
     driver.execute_script("arguments[0].open = true", section)
     assert "m_h = 2^(-8 h / H)" in section.text
     assert "Helps:" in section.text
-    cells = waited(driver, "#remedy-rotary-fire button.cell")  # drawn when it has opened
+    cells = until(
+        driver, lambda: find(driver, "#remedy-rotary-fire button.cell")
+    )  # drawn when it has opened
     cells[0].click()
     assert texts(driver, "#panel-title") == ["rotary+fire on unique-copy"]
 

@@ -134,7 +134,14 @@ class EncoderDecoder(nn.Module):
         return {name for name, parts in names if "tokens" in parts[:1] or "remedies" in parts[1:2]}
 
     def forward(self, inputs: Tensor | Tokens) -> Tensor:
-        """Logits `(batch, length, classes)` of whole inputs; 0 where the prompt has not ended."""
+        """Logits `(batch, length, classes)` of whole inputs; 0 where the prompt has not ended.
+
+        Args:
+            inputs: Prompts with their answers behind them, as the task gives them.
+
+        Raises:
+            InputError: No input of the task has as many tokens.
+        """
         inputs = tokens_of(inputs)
         count = inputs.tokens.shape[-1]
         expected = "that of an input of the task it was made for"
@@ -158,7 +165,11 @@ class EncoderDecoder(nn.Module):
         return found.masked_fill(((back < 0) | (back >= answer_size)).unsqueeze(-1), 0.0)
 
     def encode(self, prompt: Tokens) -> Encoded:
-        """What the encoder makes of prompts, of which padding is no part."""
+        """What the encoder makes of prompts, of which padding is no part.
+
+        Args:
+            prompt: The prompts, with a mask where some are padded.
+        """
         hidden, ids = self.encoder.embed(prompt, self.tokens)
         read = read_of(prompt, ids, hidden, self.encoder.remedies, causal=False)
         for block in self.encoder.blocks:
@@ -171,7 +182,12 @@ class EncoderDecoder(nn.Module):
         return Encoded(self.encoder.norm(hidden), ids, prompt.mask)
 
     def decode(self, encoded: Encoded, answer: Tokens) -> Tensor:
-        """Logits `(batch, answer size, classes)` after every token of what is written so far."""
+        """Logits `(batch, answer size, classes)` after every token of what is written so far.
+
+        Args:
+            encoded: The prompts, as `encode` gives them.
+            answer: What is written so far; it begins with the last token of the prompt.
+        """
         hidden, ids = self.decoder.embed(answer, self.tokens)
         read = read_of(answer, ids, hidden, self.decoder.remedies, causal=True)
         across = self.cross.read(encoded, ids, hidden)

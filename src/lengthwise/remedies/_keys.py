@@ -88,7 +88,11 @@ class Keys:
         return self._once("mask", torch.add, self.log_count, self.bias)
 
     def at(self, asked: "Places") -> "Keys":
-        """What the queries at some places read."""
+        """What the queries at some places read.
+
+        Args:
+            asked: Their places among all queries.
+        """
         bias, ids = self.bias, self.query_ids
         return Keys(
             self.log_count[..., asked, :],

@@ -88,7 +88,8 @@ class Calibrated(Diagonal):
     Cross attention has a bias of its own, made of the cross attention of the last layer, where 4.5
     deviations are the authors'; they align answers with the end of the prompt, which is the
     encoder-decoder's `counted=backward`. No sum of n can be more than sqrt(n - 1) deviations above
-    the mean, so that 4.5 need more than 21 different ones: short inputs need a lower bar.
+    the mean, so that 4.5 need more than 21 different ones: short inputs need a lower bar
+    (`deviations`, and `cross_deviations` in cross attention).
 
     `bias=corrected` is the mean over all three inputs, and leaves queries alone that no kept
     diagonal reaches; `as-coded` reads the first input three times, as the public code does, and

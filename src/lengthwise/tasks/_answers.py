@@ -126,7 +126,11 @@ class AnswerTask(TokenTask):
         return tokens, whole[..., 1:].masked_fill(~asked, IGNORE_INDEX)
 
     def prompt_sizes(self, prompts: Tensor) -> Tensor | int:
-        """How many tokens each prompt has: `(..., 1)`, or one number for all."""
+        """How many tokens each prompt has: `(..., 1)`, or one number for all.
+
+        Args:
+            prompts: `(..., size)`, of which some may end earlier.
+        """
         if self.separator is None:
             return prompts.shape[-1]
         return (prompts == self.separator).to(torch.int8).argmax(-1, keepdim=True) + 1
