@@ -224,6 +224,16 @@ def test_what_a_kill_leaves_of_a_new_folder_is_as_good_as_none(tmp_path: Path) -
         make_new(out, "search", "chunks", {"space.py": "x = 1"})
 
 
+def test_what_a_kill_leaves_of_a_new_run_is_as_good_as_none(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".run.json.abcdefgh").write_text("half")
+    assert small_run(tmp_path / "run").finished
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / ".precious").touch()
+    with pytest.raises(InputError, match="does not exist yet"):
+        small_run(tmp_path / "other")
+
+
 def test_another_version_does_not_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     take_folder(tmp_path / "probe", "probe", {"seed": 0})
     folder = StudyFolder.create_or_open(tmp_path / "study", small_study(("alibi",)), [])

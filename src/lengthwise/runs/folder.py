@@ -302,7 +302,11 @@ def _clear(
 ) -> None:
     """Remove the run at `path`, if there is one, it may be replaced and is not in use."""
     try:
-        taken = path.exists() and any(entry.name != "lock" for entry in path.iterdir())
+        # Killed while it is made, a run leaves a hidden file: that is as good as nothing.
+        taken = path.exists() and any(
+            entry.name != "lock" and not entry.name.startswith(".run.json.")
+            for entry in path.iterdir()
+        )
     except (OSError, ValueError) as error:
         raise InputError(f"out = {str(path)!r}: expected the path of a folder ({error})") from error
     if not taken:
