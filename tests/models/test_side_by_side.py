@@ -92,9 +92,9 @@ def test_models_may_share_inputs_or_weights(kind: type[nn.Module], shared: str) 
     over = (None, 0) if shared == "weights" else (0, None)
     found = []
     for vmapped in (True, False):
-        layer.vmapped = vmapped
+        layer.vmapped = vmapped  # type: ignore[assignment]
         found.append(vmap(partial(functional_call, layer), over)(weights, x))
-    require_same(*found, [x, *weights.values()])
+    require_same(found[0], found[1], [x, *weights.values()])
 
 
 def test_what_is_no_number_stays_so() -> None:
@@ -123,9 +123,9 @@ def test_layers_are_torchs(kind: type[nn.Module]) -> None:
     x = torch.randn(MODELS, BATCH, 5, WIDTH).requires_grad_()
     found = []
     for vmapped in (True, False):
-        module.vmapped = vmapped
+        module.vmapped = vmapped  # type: ignore[assignment]
         found.append(vmap(lambda state, x: functional_call(module, state, (x,)))(state, x))
-    require_same(*found, [x, *state.values()])
+    require_same(found[0], found[1], [x, *state.values()])
 
 
 @pytest.mark.parametrize("remedies", [(), ("rotary",), ("alibi",), ("fox",), ("fire",), ("kerple",),

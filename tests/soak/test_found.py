@@ -189,11 +189,10 @@ def test_steps_must_be_a_whole_number(name: str) -> None:
 @pytest.mark.filterwarnings("error")
 def test_slopes_that_are_not_finite_are_drawn_without_a_warning() -> None:
     from lengthwise.probing.figures import heat_map
+    from lengthwise.probing.summary import HEADS
 
-    columns = {"measure": "std", "place": "heads", "layer": 0, "head": 0, "slope": np.nan}
-    from lengthwise.probing import figures
-
-    frame = polars.DataFrame([columns | {"place": figures.HEADS}])
+    columns = {"measure": "std", "place": HEADS, "layer": 0, "head": 0, "slope": np.nan}
+    frame = polars.DataFrame([columns])
     heat_map(SimpleNamespace(slopes=lambda: frame, label="x"), "std")  # type: ignore[arg-type]
 
 
