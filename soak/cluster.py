@@ -24,6 +24,8 @@ HOURS = 24
 SECONDS_PER_HOUR = 10.0
 """Of a node's life, for one simulated hour. Ours."""
 TRIALS = 40
+KINDS = 2
+"""A search and a comparison, at the least."""
 NODES = 3
 """So many nodes at most beside the head."""
 
@@ -157,7 +159,7 @@ def main() -> int:
 
     def work(cluster: Any) -> None:
         number = 0
-        while hours() < options.count:
+        while hours() < options.count or len(record.cases) < KINDS:
             known = record.cases.get(number)
             if known is None or (options.again and known["wrong"]):
                 with tempfile.TemporaryDirectory() as name:
@@ -166,7 +168,7 @@ def main() -> int:
                 print(f"case {number}: {found}, {hours():.1f} hours", flush=True)
             number += 1
 
-    if hours() < options.count:
+    if hours() < options.count or len(record.cases) < KINDS:
         with_cluster(work)
     wrong = [one for one in record.cases.values() if one["wrong"]]
     print(f"cluster: {hours():.1f} simulated hours, {len(wrong)} cases wrong")

@@ -9,6 +9,7 @@ that has everything imported, and their workers come from a fork server: that is
 is not as in real life, and it saves some seconds each.
 """
 
+import itertools
 import json
 import os
 import signal
@@ -265,18 +266,18 @@ def _work(part: int, options: Any, kept: Path) -> None:
     start_fork_server()
     known = {work.name: reference(work, kept) for work in WORKLOADS}
     print(json.dumps(known), flush=True)
-    number = part
-    while True:
+    wrong = [number for number, one in Record("kills").cases.items() if one["wrong"]]
+    again = [number for number in wrong if number % options.workers == part and options.again]
+    for number in itertools.chain(again, itertools.count(part, options.workers)):
         record = Record("kills")
-        if sum(one["kills"] for one in record.cases.values()) >= options.count:
-            break
-        before = record.cases.get(number)
-        if before is None or (options.again and before["wrong"]):
+        if number in again or number not in record.cases:
+            over = sum(one["kills"] for one in record.cases.values()) >= options.count
+            if over and number not in again:
+                break
             found = run_case(number, kept, known)
             record.add(number, **found)
             if found["wrong"]:
                 print(f"case {number}: {found}", flush=True)
-        number += options.workers
     time.sleep(2)
     if _workers():
         print(f"workers outlived their commands: {_workers()}", flush=True)

@@ -42,9 +42,22 @@ def page() -> str:
     parts = [INTRODUCTION, "## In short\n", _table(
         ("test", "run", "asked for", "wrong", "command"), [row for row, _ in made]
     )]  # fmt: skip
+    parts.append(_code())
     parts += [text for _, text in made]
     parts.append(_found())
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _code() -> str:
+    """Which states of the source the record is about."""
+    from soak.__main__ import TESTS
+
+    states = {one["code"] for test in TESTS for one in _cases(test)}
+    return (
+        f"The record names the source of every case by a digest. Cases were run while what they found "
+        f"was mended: {len(states)} states of the source, in which every case that went wrong was run "
+        "again after its cause was mended.\n"
+    )
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -97,8 +110,10 @@ Asked of each: exit code 0 or 2; on 2 one line that names what is wrong; no trac
 changed that was not to be written, nothing left behind; done in time (three minutes of waiting on a busy
 machine) and within 3 GiB beyond what the imports take.
 
-{len(cases):,} cases were run: {exits[2]:,} were refused in one line, {exits[0]:,} did no harm to the
-result and ended well. The longest took {worked:.1f} s of a processor, the largest process was
+{len(cases):,} cases were run: {exits[2]:,} were refused in one line, {exits[0]:,} ended with
+exit code 0: the damage was in what is not read, or left a valid file or command. (That a number in a
+valid file was changed is seen where files have checksums: in searches, comparisons and games; not in
+checkpoints.) The longest took {worked:.1f} s of a processor, the largest process was
 {largest:,.0f} MB, of which imports and what they share are some 500.
 
 {_counted(group, "group", "command")}"""
@@ -131,7 +146,7 @@ processes that were forked from one with everything imported.
 
 def _full_disk() -> tuple[Sequence[object], str]:
     cases = _cases("full_disk")
-    asked = max((one["of"] for one in cases), default=0)
+    asked = cases[-1]["of"] if cases else 0
     said = sum(bool(one["line"]) for one in cases)
     text = f"""\
 ## No room
