@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from lengthwise.measures import measure_by_length
 from lengthwise.models import GPTModel
 from lengthwise.registry import TASKS
 from lengthwise.runs import Recipe
@@ -65,3 +66,23 @@ def test_not_where_masks_or_remedies_need_all_places() -> None:
         .trainer([Hyperparameters()])
         .fleet.by_query
     )
+
+
+@pytest.mark.parametrize("task", ["flip-flop", "unique-copy", "majority", "crasp-parity"])
+@pytest.mark.parametrize("models", [1, 3])
+def test_measures_are_the_same_as_with_all_places(task: str, models: int) -> None:
+    """Every measure at every length, where the last layer reads some places alone."""
+    trainer = recipe(task).trainer([Hyperparameters(seed=seed) for seed in range(models)])
+    trainer.run()
+    found = []
+    for fast in (True, False):
+        trainer.fleet.by_query = fast
+        found.append(list(measure_by_length(trainer.fleet, trainer.task, [4, 9], inputs=40)))
+    assert len(found[0]) == len(found[1]) > 4
+    for ours, whole in zip(*found, strict=True):
+        assert (ours.measure, ours.length, ours.inputs) == (
+            whole.measure,
+            whole.length,
+            whole.inputs,
+        )
+        torch.testing.assert_close(ours.values, whole.values, rtol=1e-5, atol=1e-6)

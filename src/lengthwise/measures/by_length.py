@@ -13,10 +13,11 @@ from lengthwise.errors import require
 from lengthwise.measures.distribution import GRADED, MEASURES, accuracy, legal_set
 from lengthwise.randomness import address, at
 from lengthwise.remedies import Remedy
+from lengthwise.remedies._keys import Places
 from lengthwise.tasks import Task, TokenTask
 from lengthwise.tasks._base import map_tensors, require_answerable
 from lengthwise.training import Fleet
-from lengthwise.training.losses import at_answers
+from lengthwise.training.losses import at_answers, places_of
 
 CHUNK_ELEMENTS = 1 << 22
 """How many logits are held at once; bounds the memory, changes no result."""
@@ -146,16 +147,25 @@ class _Sums:
         targets = self._task.targets(inputs)
         require_answerable(inputs, targets[..., 0])
         variances = self._task.variances(inputs) if self._task.numbers else None
+        asked = self._places(inputs, targets)
+        if asked is not None:
+            targets = targets[:, asked]
         per_input = self._fleet.size * targets[0].numel()
         size = max(1, CHUNK_ELEMENTS // per_input)
         for first in range(0, count, size):
             part = slice(first, first + size)
             chunk = map_tensors(itemgetter(part), inputs)
-            predicted = self._fleet.predict(chunk, self._weights)
+            predicted = self._fleet.predict(chunk, self._weights, asked=asked)
             if variances is None:
                 self._add(predicted, targets[part])
             else:
                 self._add_numbers(predicted, targets[part], variances[part])
+
+    def _places(self, inputs: Any, targets: Tensor) -> Places | None:
+        """Where anything is asked, if models need read nowhere else; prefixes have all places."""
+        if self._task.prefixes or self._task.numbers or targets.dim() != 3:
+            return None
+        return places_of(targets.sum(-1) > 0) if self._fleet.takes(inputs) else None
 
     def measurements(self, length: int, place: int, exact: bool) -> Iterator[Measurement]:
         """All measures at one place."""

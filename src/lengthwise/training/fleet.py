@@ -13,6 +13,7 @@ from lengthwise.errors import require
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.remedies import Dropout
 from lengthwise.remedies._keys import Places
+from lengthwise.tasks import Tokens
 from lengthwise.training.alike import require_alike, require_no_generator
 
 
@@ -122,7 +123,12 @@ class Fleet:
 
     @torch.no_grad()
     def predict(
-        self, inputs: Any, weights: Tensor | None = None, *, shared_inputs: bool = True
+        self,
+        inputs: Any,
+        weights: Tensor | None = None,
+        *,
+        shared_inputs: bool = True,
+        asked: Places | None = None,
     ) -> Tensor:
         """A pass without gradients or dropout, with the fleet's own or other `weights`.
 
@@ -130,13 +136,24 @@ class Fleet:
             inputs: One batch for all models, or with `shared_inputs=False` one batch per model.
             weights: `(models, parameters per model)`, such as an average.
             shared_inputs: Whether every model reads the same inputs.
+            asked: With it, logits at these places alone, which the model must take (`by_query`).
 
         Raises:
             InputError: A model draws from torch's generator, which could not be repeated.
         """
         self.template.eval()
         with require_no_generator(self.device):
-            return self._call(self._read(weights), inputs, shared_inputs)
+            return self._call(self._read(weights), inputs, shared_inputs, asked)
+
+    def takes(self, inputs: Any) -> bool:
+        """Whether `forward` and `predict` may be asked at some places of these inputs alone.
+
+        Args:
+            inputs: What the models would read.
+        """
+        plain = isinstance(inputs, Tensor) or (isinstance(inputs, Tokens) and inputs.mask is None)
+        # A GPU would have to wait until the places are known.
+        return self.by_query and plain and self.device.type == "cpu"
 
     def gradient(self, loss: Tensor, *, add: bool = False) -> Tensor:
         """The gradient of every model's own loss, in the layout of `weights`.

@@ -84,15 +84,19 @@ def at_answers(logits: Tensor, dimensions: int) -> Tensor:
 
 
 def places_asked(labels: Tensor) -> Places | None:
-    """The places `(...,)` of labels `(models, batch, length)` at which anything is asked.
+    """The places of labels `(models, batch, length)` at which anything is asked, as `places_of`."""
+    return places_of(labels != IGNORE_INDEX)
+
+
+def places_of(asked: Tensor) -> Places | None:
+    """The places at which anything is asked in any row of `asked`, `(..., length)`.
 
     None where that is everywhere. Where they are evenly spaced, as at the end of an input or at
     every second place, they are a slice, which copies nothing.
     """
-    asked = (labels != IGNORE_INDEX).flatten(0, -2).any(0)
-    places = asked.nonzero().squeeze(1)
+    places = asked.flatten(0, -2).any(0).nonzero().squeeze(1)
     count = len(places)
-    if count == labels.shape[-1] or count == 0:
+    if count == asked.shape[-1] or count == 0:
         return None
     first, last = int(places[0]), int(places[-1])
     step = int(places[1]) - first if count > 1 else 1

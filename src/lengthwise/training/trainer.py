@@ -11,7 +11,7 @@ from lengthwise.errors import InputError, require
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.randomness import address, at, below, bits, seeded
 from lengthwise.remedies._keys import Places
-from lengthwise.tasks import Batch, Task, Tokens
+from lengthwise.tasks import Batch, Task
 from lengthwise.tasks._base import require_answerable
 from lengthwise.training.devices import require_device
 from lengthwise.training.fleet import Fleet
@@ -191,11 +191,8 @@ class Trainer:
 
     def _asked(self, batch: Batch) -> Places | None:
         """The places at which the step's batch asks anything, or None: they are read all."""
-        inputs, labels = batch.inputs, batch.labels
-        plain = isinstance(inputs, Tensor) or (isinstance(inputs, Tokens) and inputs.mask is None)
-        # A GPU would have to wait until they are known.
-        known = plain and labels.device.type == "cpu" and labels.dim() == 3
-        if not (self.fleet.by_query and known) or labels.is_floating_point():
+        labels = batch.labels
+        if labels.dim() != 3 or labels.is_floating_point() or not self.fleet.takes(batch.inputs):
             return None
         return places_asked(labels)
 
