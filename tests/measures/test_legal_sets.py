@@ -44,7 +44,10 @@ class Scripted:
     def __init__(self, task: TokenTask, answer: Answer) -> None:
         self.task, self.answer = task, answer
 
-    def predict(self, inputs: Tensor, weights: Tensor | None = None) -> Tensor:
+    def takes(self, inputs: Tensor) -> bool:
+        return False  # it answers at all places
+
+    def predict(self, inputs: Tensor, weights: Tensor | None = None, asked: None = None) -> Tensor:
         return self.answer(self.task, inputs).unsqueeze(0)
 
 
