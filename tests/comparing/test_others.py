@@ -119,3 +119,12 @@ def test_more_cells_than_there_are_is_all_of_them(mine: StudyFolder) -> None:
     assert len(list(verify(mine, 1000))) == len(mine.records())
     with pytest.raises(InputError, match="verify = 0: expected at least 1"):
         next(verify(mine, 0))
+
+
+def test_cells_of_the_committed_study_keep_their_names() -> None:
+    """A field that a recipe or a task got later must not make a study train all of it again."""
+    place = Path(__file__).parents[2] / "docs/results/compare"
+    folder = StudyFolder.open(place)
+    done = set(folder.records()["cell"].to_list())
+    assert len(done) == 576
+    assert list(folder.study.jobs(done)) == []

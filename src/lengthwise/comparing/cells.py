@@ -45,11 +45,22 @@ class Job:
         return f"{self.remedy} on {self.task}, {shown}"
 
 
+LATER: dict[str, Any] = {"fixed": False, "piece": None}
+"""Fields that tasks got after the first records: at these values they are left out, so that cells
+keep their names."""
+
+
 def cell_recipe(recipe: Recipe) -> dict[str, Any]:
     """All of a recipe that what comes out depends on, as JSON values."""
     values = recipe_to_json(recipe)
-    for name in ("device", "start_from"):
+    # A comparison measures on the way by itself.
+    for name in ("device", "start_from", "test_steps"):
         values.pop(name)
+    values["task"] = {
+        name: value
+        for name, value in values["task"].items()
+        if name not in LATER or value != LATER[name]
+    }
     return values
 
 
