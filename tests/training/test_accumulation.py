@@ -88,7 +88,9 @@ def test_parts_make_up_the_batch(task: Task) -> None:
 
 
 def loss_of(every: list[Hyperparameters], task: Task, logits: Tensor, batch: Any) -> Tensor:
-    return FleetLoss(task, every, CPU)(logits, batch, count_answers(batch.labels))
+    losses = FleetLoss(task, every, CPU)
+    targets = losses.targets(batch.inputs)
+    return losses(logits, batch.labels, targets, count_answers(batch.labels))
 
 
 @settings(max_examples=20)

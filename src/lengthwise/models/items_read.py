@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.compiled import compiled
+from lengthwise.operations import fill
 
 Singles = NDArray[single]
 
@@ -97,7 +98,7 @@ class ItemsRead(torch.autograd.Function):
         """The mix and the attention weights."""
         mixed = torch.empty_like(queries, memory_format=torch.contiguous_format)
         weights = queries.new_empty((*queries.shape[:-1], items.shape[-2]))
-        _read(*_arrays(3, weight), *_arrays(2, bias), *_arrays(4, items, queries, mixed, weights))
+        fill(_fill_read, (items, weight, bias, queries), (mixed, weights))
         return mixed, weights
 
     @staticmethod
@@ -115,14 +116,8 @@ class ItemsRead(torch.autograd.Function):
             torch.empty_like(one, memory_format=torch.contiguous_format)
             for one in (weight, bias, queries)
         )
-        _read_backward(
-            *_arrays(3, weight),
-            *_arrays(2, bias),
-            *_arrays(4, items, queries, weights, mixed),
-            *_arrays(3, by_weight),
-            *_arrays(2, by_bias),
-            *_arrays(4, by_queries),
-        )
+        given = (items, weight, bias, queries, weights, mixed)
+        fill(_fill_gradients, given, (by_weight, by_bias, by_queries))
         return None, by_weight, by_bias, by_queries
 
     @staticmethod
@@ -138,6 +133,22 @@ class ItemsRead(torch.autograd.Function):
         own = [one.expand(info.batch_size, *one.shape[1:]) for one in own]
         outputs: tuple[Tensor, Tensor] = ItemsRead.apply(items, *own)
         return outputs, (0, 0)
+
+
+def _fill_read(items: Tensor, weight: Tensor, bias: Tensor, *others: Tensor) -> None:
+    _read(*_arrays(3, weight), *_arrays(2, bias), *_arrays(4, items, *others))
+
+
+def _fill_gradients(items: Tensor, weight: Tensor, bias: Tensor, *others: Tensor) -> None:
+    queries, weights, mixed, by_weight, by_bias, by_queries = others
+    _read_backward(
+        *_arrays(3, weight),
+        *_arrays(2, bias),
+        *_arrays(4, items, queries, weights, mixed),
+        *_arrays(3, by_weight),
+        *_arrays(2, by_bias),
+        *_arrays(4, by_queries),
+    )
 
 
 def _arrays(dimensions: int, *tensors: Tensor) -> list[Singles]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lengthwise.compiled import compiled
+from lengthwise.operations import fill
 
 Singles = NDArray[single]
 
@@ -22,7 +23,7 @@ class Norms(torch.autograd.Function):
         """What is normed."""
         normed = torch.empty_like(x, memory_format=torch.contiguous_format)
         found = x.new_empty((*x.shape[:-1], 2))  # of every row its mean, and 1 over its deviation
-        _norm(single(epsilon), *_arrays(x, gain, bias, normed, found))
+        fill(_fill_normed, (x, gain, bias), (normed, found), epsilon)
         ctx.save_for_backward(x, gain, found)
         return normed
 
@@ -35,8 +36,17 @@ class Norms(torch.autograd.Function):
         by_gain, by_bias = (
             torch.empty_like(gain, memory_format=torch.contiguous_format) for _ in range(2)
         )
-        _norm_backward(*_arrays(x, gain, found, gradient, by_x, by_gain, by_bias))
+        fill(_fill_gradients, (x, gain, found, gradient), (by_x, by_gain, by_bias))
         return by_x, by_gain, by_bias, None
+
+
+def _fill_normed(*tensors_epsilon: Any) -> None:
+    *tensors, epsilon = tensors_epsilon
+    _norm(single(epsilon), *_arrays(*tensors))
+
+
+def _fill_gradients(*tensors: Tensor) -> None:
+    _norm_backward(*_arrays(*tensors))
 
 
 def _arrays(*tensors: Tensor) -> list[Singles]:

@@ -22,6 +22,7 @@ from torch.nn import functional
 from lengthwise.compiled import compiled
 from lengthwise.errors import require
 from lengthwise.models.side_by_side import of_all, outside
+from lengthwise.operations import fill
 
 Singles = NDArray[single]
 
@@ -76,7 +77,7 @@ class ShortRead(torch.autograd.Function):
         _require_shapes(queries, keys, values, mask)
         mixed = queries.new_empty((models, batch, asked, heads, values.shape[-1]))
         weights = queries.new_empty((models, batch, heads, *mask.shape[-2:]))
-        _read(single(scale), *_arrays(queries, keys, values, mask, mixed, weights))
+        fill(_fill_read, (queries, keys, values, mask), (mixed, weights), scale)
         ctx.save_for_backward(queries, keys, values, weights)
         ctx.mask_shape, ctx.scale = mask.shape, scale
         return mixed
@@ -92,11 +93,8 @@ class ShortRead(torch.autograd.Function):
         ]
         wanted = ctx.needs_input_grad[4]
         by_mask = queries.new_zeros(ctx.mask_shape if wanted else (1,) * queries.dim())
-        _read_backward(
-            single(ctx.scale),
-            wanted,
-            *_arrays(queries, keys, values, weights, mixed, *found, by_mask),
-        )
+        given = (queries, keys, values, weights, mixed)
+        fill(_fill_gradients, given, (*found, by_mask), ctx.scale, wanted)
         return None, found[0], found[1], found[2], by_mask if wanted else None
 
 
@@ -112,6 +110,16 @@ def _require_shapes(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor)
     )
     shapes = [tuple(one.shape) for one in (queries, keys, values, mask)]
     require(right, "shapes of queries, keys, values and mask", shapes, "ones that fit together")
+
+
+def _fill_read(*tensors_scale: Any) -> None:
+    *tensors, scale = tensors_scale
+    _read(single(scale), *_arrays(*tensors))
+
+
+def _fill_gradients(*tensors_scale_wanted: Any) -> None:
+    *tensors, scale, wanted = tensors_scale_wanted
+    _read_backward(single(scale), bool(wanted), *_arrays(*tensors))
 
 
 def _arrays(*tensors: Tensor) -> list[Singles]:

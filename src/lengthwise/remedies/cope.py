@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.errors import require
+from lengthwise.operations import fill
 from lengthwise.remedies._base import Remedy, remedy
 from lengthwise.remedies._keys import Keys, Shape
 from lengthwise.remedies._vmap import models_first
@@ -60,12 +61,10 @@ class Positioned(torch.autograd.Function):
         """On a processor by compiled rows."""
         if scores.device.type != "cpu" or torch.compiler.is_compiling():
             return positioned(scores, whole, hidden)
-        from lengthwise.remedies._contextual_rows import add_positions  # it takes Numba
-
         given = _rows(scores)
         added = torch.empty_like(given)
         unseen = _rows_of_hidden(hidden, scores)
-        add_positions(given.numpy(), _rows(whole).numpy(), unseen.numpy(), added.numpy())
+        fill(_fill_added, (given, _rows(whole), unseen), (added,))
         return added.view(scores.shape).to(scores.dtype)
 
     @staticmethod
@@ -99,13 +98,10 @@ class PositionedGradient(torch.autograd.Function):
                 added = positioned(leaves[0], leaves[1], hidden)
                 to_scores, to_whole = torch.autograd.grad(added, leaves, gradient)
             return to_scores, to_whole
-        from lengthwise.remedies._contextual_rows import pull_back
-
         given, own, unseen = _rows(gradient), _rows(scores), _rows_of_hidden(hidden, scores)
         table = _rows(whole)
         to_scores, to_whole = torch.empty_like(own), torch.zeros_like(table)
-        tensors = (given, own, table, unseen, to_scores, to_whole)
-        pull_back(*(tensor.numpy() for tensor in tensors))
+        fill(_fill_pulled, (given, own, table, unseen), (to_scores, to_whole))
         by_score = to_scores.view(scores.shape).to(scores.dtype)
         return by_score, to_whole.view(whole.shape).to(whole.dtype)
 
@@ -119,6 +115,18 @@ class PositionedGradient(torch.autograd.Function):
     ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         """One more axis in front."""
         return PositionedGradient.apply(*models_first(info.batch_size, in_dims, inputs)), (0, 0)
+
+
+def _fill_added(*tensors: Tensor) -> None:
+    from lengthwise.remedies._contextual_rows import add_positions  # it takes Numba
+
+    add_positions(*(tensor.numpy() for tensor in tensors))
+
+
+def _fill_pulled(*tensors: Tensor) -> None:
+    from lengthwise.remedies._contextual_rows import pull_back
+
+    pull_back(*(tensor.numpy() for tensor in tensors))
 
 
 def positioned(scores: Tensor, whole: Tensor, hidden: Tensor) -> Tensor:

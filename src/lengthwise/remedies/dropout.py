@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from lengthwise.errors import require
+from lengthwise.operations import fill
 from lengthwise.randomness import at, bits
 
 
@@ -66,15 +67,13 @@ class _Dropped(torch.autograd.Function):
 
     @staticmethod
     def forward(values: Tensor, key: Tensor, rate: Tensor, scale: Tensor) -> Tensor:
-        from lengthwise.compiled import drop  # not needed without dropout
-
         dtype = torch.promote_types(values.dtype, torch.float32)  # numpy has no bfloat16
-        dropped = torch.empty(values.shape, dtype=dtype)
         rows = (key.numel(), values.numel() // max(1, key.numel()))
+        dropped = torch.empty(rows, dtype=dtype)
         given = values.detach().to(dtype).reshape(rows)
         keys, rates, scales = key.reshape(-1), rate.reshape(-1), scale.to(dtype).reshape(-1)
-        drop(*(t.numpy() for t in (given, keys, rates, scales, dropped.view(rows))))
-        return dropped.to(values.dtype)
+        fill(_fill_dropped, (given, keys, rates, scales), (dropped,))
+        return dropped.view(values.shape).to(values.dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -91,3 +90,9 @@ class _Dropped(torch.autograd.Function):
             for tensor, dim in zip(tensors, in_dims, strict=True)
         ]
         return _Dropped.apply(*rows), 0
+
+
+def _fill_dropped(*tensors: Tensor) -> None:
+    from lengthwise.compiled import drop  # not needed without dropout
+
+    drop(*(tensor.numpy() for tensor in tensors))

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from lengthwise.operations import fill
 from lengthwise.remedies._base import Remedy, remedy
 from lengthwise.remedies._keys import Keys
 from lengthwise.remedies._vmap import models_first
@@ -61,11 +62,9 @@ class SparseWeights(torch.autograd.Function):
         """On a processor by compiled rows, elsewhere by sorting."""
         if scores.device.type != "cpu" or torch.compiler.is_compiling():
             return by_sorting(scores, count, squared)
-        from lengthwise.remedies._sparse_rows import weigh  # it takes Numba
-
         given, counts = _rows(scores), _rows_of_counts(count, scores)
         weights = torch.empty_like(given)
-        weigh(given.numpy(), counts.numpy(), squared, torch.finfo(given.dtype).eps, weights.numpy())
+        fill(_fill_weights, (given, counts), (weights,), squared, torch.finfo(given.dtype).eps)
         return weights.view(scores.shape).to(scores.dtype)
 
     @staticmethod
@@ -96,11 +95,9 @@ class SparseGradient(torch.autograd.Function):
             slope = (weights * count).sqrt() if squared else count * (weights > 0)
             mean = (slope * gradient).sum(-1, keepdim=True) / slope.sum(-1, keepdim=True)
             return slope * (gradient - mean)
-        from lengthwise.remedies._sparse_rows import pull_back
-
         given, kept, counts = _rows(gradient), _rows(weights), _rows_of_counts(count, weights)
         pulled = torch.empty_like(given)
-        pull_back(given.numpy(), kept.numpy(), counts.numpy(), squared, pulled.numpy())
+        fill(_fill_pulled, (given, kept, counts), (pulled,), squared)
         return pulled.view(weights.shape).to(weights.dtype)
 
     @staticmethod
@@ -111,6 +108,22 @@ class SparseGradient(torch.autograd.Function):
     def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Any) -> tuple[Tensor, int]:
         """One more axis in front."""
         return SparseGradient.apply(*models_first(info.batch_size, in_dims, inputs)), 0
+
+
+def _fill_weights(
+    given: Tensor, counts: Tensor, weights: Tensor, squared: float, epsilon: float
+) -> None:
+    from lengthwise.remedies._sparse_rows import weigh  # it takes Numba
+
+    weigh(given.numpy(), counts.numpy(), bool(squared), epsilon, weights.numpy())
+
+
+def _fill_pulled(
+    given: Tensor, kept: Tensor, counts: Tensor, pulled: Tensor, squared: float
+) -> None:
+    from lengthwise.remedies._sparse_rows import pull_back
+
+    pull_back(given.numpy(), kept.numpy(), counts.numpy(), bool(squared), pulled.numpy())
 
 
 def by_sorting(scores: Tensor, count: Tensor, squared: bool) -> Tensor:

@@ -1,7 +1,7 @@
 """K models of one code and one shape as one: stacked weights, one forward pass."""
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from lengthwise.remedies import Dropout
 from lengthwise.remedies._keys import Places
 from lengthwise.tasks import Tokens
 from lengthwise.training.alike import require_alike, require_no_generator
+from lengthwise.training.traced import Traces, traceable
 
 
 class Fleet:
@@ -73,6 +74,8 @@ class Fleet:
         self.by_query = bool(getattr(self.template, "by_query", False)) and not compiled
         """Whether a training pass may be asked at some places alone; compiled ones would be
         compiled anew for others."""
+        plain = self.device.type == "cpu" and autocast is None and not compiled
+        self._traces = Traces() if plain and traceable(self.template) else None
         self._autocast = autocast
         self._train = torch.compile(self._call, dynamic=False) if compiled else self._call
         named = self.template.named_parameters(remove_duplicate=False)
@@ -155,6 +158,57 @@ class Fleet:
         # A GPU would have to wait until the places are known.
         return self.by_query and plain and self.device.type == "cpu"
 
+    def loss_and_gradient(
+        self,
+        loss: Callable[..., Tensor],
+        inputs: Any,
+        *data: Tensor | None,
+        asked: Places | None = None,
+        add: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """The loss of every model, `(models,)`, and its gradient, as `gradient` gives it.
+
+        Args:
+            loss: `loss(logits, *data, asked=asked)`, which does the same at every step.
+            inputs: One batch per model.
+            *data: What else the loss is made of.
+            asked: As in `forward`.
+            add: Whether to add to the gradient that is there.
+
+        Raises:
+            InputError: As `forward` and `gradient`.
+        """
+        leaves, structure = tree_flatten((inputs, data, asked))
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        held = len(self._leaves), len(self.buffers)
+
+        def one_pass(*given: Tensor) -> list[Tensor]:
+            """The same of nothing but tensors: weights, buffers and data."""
+            weights = [leaf.detach().requires_grad_() for leaf in given[: held[0]]]
+            rest: Iterator[Tensor] = iter(given[sum(held) :])
+            filled = [next(rest) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+            own_inputs, own_data, own_asked = tree_unflatten(filled, structure)
+            buffers = dict(zip(self.buffers, given[held[0] : sum(held)], strict=True))
+            parameters = dict(zip(self._leaves, weights, strict=True))
+            logits = self._call(parameters, own_inputs, False, own_asked, buffers)
+            losses = loss(logits, *own_data, asked=own_asked)
+            return [losses.detach(), *torch.autograd.grad(losses.sum(), weights)]
+
+        trace = None
+        if self._traces is not None:
+            others = [str(leaf) for leaf in leaves if not isinstance(leaf, Tensor)]
+            shapes = [(one.shape, one.stride(), one.dtype) for one in tensors]
+            every = [*self._leaves.values(), *self.buffers.values(), *tensors]
+            if not self.template.training:
+                self.template.train()
+            trace = self._traces.find((structure, *others, *shapes), one_pass, every)
+        if trace is None:
+            losses = loss(self.forward(inputs, asked=asked), *data, asked=asked)
+            return losses.detach(), self.gradient(losses, add=add)
+        losses, *gradients = trace(*every)
+        (torch._foreach_add_ if add else torch._foreach_copy_)(self._gradients, gradients)
+        return losses, self._gradient
+
     def gradient(self, loss: Tensor, *, add: bool = False) -> Tensor:
         """The gradient of every model's own loss, in the layout of `weights`.
 
@@ -214,7 +268,9 @@ class Fleet:
         inputs: Any,
         shared: bool,
         asked: Places | None = None,
+        buffers: dict[str, Tensor] | None = None,
     ) -> Tensor:
+        buffers = self.buffers if buffers is None else buffers
         leaves, structure = tree_flatten(inputs)
         # Only tensors have a place for every model; what is absent (None) is so for all.
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
@@ -231,12 +287,12 @@ class Fleet:
             )
 
         if self.size == 1:  # the same without the cost of `vmap`, a tenth of a GPT's step
-            buffers = {name: stacked.squeeze(0) for name, stacked in self.buffers.items()}
+            buffers = {name: stacked.squeeze(0) for name, stacked in buffers.items()}
             own = tensors if shared else [tensor[0] for tensor in tensors]
             only: Tensor = one(parameters, buffers, own)
             return only.unsqueeze(0)
         outputs: Tensor = vmap(one, in_dims=(0, 0, None if shared else 0))(
-            parameters, self.buffers, tensors
+            parameters, buffers, tensors
         )
         return outputs
 

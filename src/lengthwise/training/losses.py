@@ -1,6 +1,7 @@
 """Losses per model: against the answer that was drawn, or against the exact target."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -8,7 +9,7 @@ from torch.nn import functional
 
 from lengthwise.hyperparameters import Hyperparameters
 from lengthwise.remedies._keys import Places
-from lengthwise.tasks import IGNORE_INDEX, Batch, Task
+from lengthwise.tasks import IGNORE_INDEX, Task
 
 
 class FleetLoss:
@@ -40,21 +41,35 @@ class FleetLoss:
         self._soft = torch.tensor(soft, device=device)
         self._wanted = {"soft": any(soft), "sampled": not all(soft)}
 
+    def targets(self, inputs: Any) -> Tensor | None:
+        """The exact targets of inputs, or None where no model wants them.
+
+        Args:
+            inputs: What the models read.
+        """
+        return self.task.targets(inputs) if self._wanted["soft"] else None
+
     def __call__(
-        self, logits: Tensor, batch: Batch, answers: Tensor, asked: Places | None = None
+        self,
+        logits: Tensor,
+        labels: Tensor,
+        targets: Tensor | None,
+        answers: Tensor,
+        asked: Places | None = None,
     ) -> Tensor:
         """Mean loss of each model, or the part of it that comes from a part of its batch.
 
         Args:
             logits: `(models, ..., classes)`; see `at_answers`.
-            batch: What the logits answer.
+            labels: The answers that were drawn.
+            targets: What `targets` gave.
             answers: How many the mean is over, which are those of the whole batch: `(models,)`.
             asked: With it, the logits are those at these places, and nothing is asked elsewhere.
 
         Returns:
             `(models,)`.
         """
-        labels = batch.labels if asked is None else batch.labels[..., asked]
+        labels = labels if asked is None else labels[..., asked]
         logits = at_answers(logits, labels.dim() - self.task.numbers)
         own: Tensor | float = 0.0
         if self._own_loss:
@@ -65,8 +80,8 @@ class FleetLoss:
         losses = {}
         if self._wanted["sampled"]:
             losses["sampled"] = each(logits, labels) / answers
-        if self._wanted["soft"]:
-            targets = self.task.targets(batch.inputs).to(logits.dtype)
+        if targets is not None:
+            targets = targets.to(logits.dtype)
             targets = targets if asked is None else targets[..., asked, :]
             losses["soft"] = each(logits, targets) / answers
         if len(losses) == 1:

@@ -135,10 +135,11 @@ class Trainer:
         asked = self._asked(batch)
         self.loss = torch.zeros_like(self.loss)
         for number, part in enumerate(batch.parts(self.accumulate)):
-            logits = self.fleet.forward(part.inputs, asked=asked)
-            loss = self._losses(logits, part, answers, asked)
-            gradient = self.fleet.gradient(loss, add=number > 0)
-            self.loss += loss.detach()
+            data = (part.labels, self._losses.targets(part.inputs), answers)
+            loss, gradient = self.fleet.loss_and_gradient(
+                self._losses, part.inputs, *data, asked=asked, add=number > 0
+            )
+            self.loss += loss
         self.optimizer.step(self.steps_done, self.loss, gradient)
         if self.average is not None:
             self.average.update()
