@@ -20,6 +20,7 @@ from lengthwise.models import SetReader, SetReaderModel
 from lengthwise.runs import recipe_for
 from lengthwise.tasks import ArgmaxRetrieval
 from lengthwise.training import Hyperparameters
+from lengthwise.training.traced import AFTER
 
 MODELS, WIDTH, BATCH, ITEMS = 8, 128, 128, 16
 LONG, SETS = 2**14, 32
@@ -77,6 +78,8 @@ def training() -> dict[str, float]:
     recipe = recipe_for(task, model, batch=BATCH, steps=10**6, **settings)
     seeds = [Hyperparameters(seed=seed, ema_powers=(), bias_powers=()) for seed in range(MODELS)]
     trainer = recipe.trainer(seeds)
+    for _ in range(AFTER + 1):  # a training of 20,000 steps is traced for nearly all of them
+        trainer.step()
     inputs, labels = task.draw(torch.tensor(1), ITEMS, BATCH)
     alone = OneByOne(task, (inputs.items, inputs.query, labels))
     competitors = {"fleet": trainer.step, "alone": alone.step}
