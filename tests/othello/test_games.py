@@ -1,10 +1,12 @@
 """Random games: a pure function of seed and number, and uniform."""
 
 import multiprocessing
+import os
 import subprocess
 import sys
 from typing import Any
 
+import numba
 import numpy
 import pytest
 from hypothesis import given
@@ -204,3 +206,41 @@ def test_compiled_code_needs_no_place_to_be_kept():
 def test_the_package_itself_stays_light():
     code = "import sys, lengthwise; assert not {'numba', 'torch'} & set(sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@given(squares=st.integers(0, 2**64 - 1), data=st.data())
+def test_the_square_of_a_rank_by_search_and_by_instruction(squares, data):
+    """Both ways to choose a move give the n-th of the legal ones; processors have one or both."""
+    of_rank = [number for number in range(64) if squares >> number & 1]
+    rank = data.draw(st.integers(0, max(0, len(of_rank) - 1)))
+    expected = 1 << of_rank[rank] if of_rank else 0
+    ways = [by_search, by_deposit] if kernels.DEPOSITS else [by_search]
+    for way in ways:
+        assert int(way(numpy.uint64(squares), numpy.uint64(rank))) == expected
+
+
+@numba.njit
+def by_search(squares, rank):
+    return kernels._by_search(squares, rank)
+
+
+@numba.njit
+def by_deposit(squares, rank):
+    return kernels._by_deposit(squares, rank)
+
+
+def test_games_are_the_same_without_the_instruction():
+    """On a processor that has no such instruction, or is said to have none."""
+    code = (
+        "from lengthwise.othello import random_games, to_transcript, kernels\n"
+        "assert not kernels.DEPOSITS\n"
+        "print(to_transcript(random_games(300, 5).moves[299]))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
+    )
+    assert found.stdout.strip() == to_transcript(random_games(300, 5).moves[299])

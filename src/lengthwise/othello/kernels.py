@@ -15,9 +15,12 @@ processor has; that is worth a factor of five to ten. It needs the rules inlined
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import llvmlite.binding
 import numba
 import numpy
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy import uint8, uint64
 from numpy.typing import NDArray
@@ -54,6 +57,29 @@ def _count_bits(context: Any, word: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _deposited(context: Any, word: Any, squares: Any) -> Any:
+    """The bits of a word, the lowest first, put into the squares of a set: one instruction."""
+    whole = ir.IntType(64)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(whole, [whole, whole])
+        deposit = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.bmi.pdep.64")
+        return builder.call(deposit, arguments)
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+@intrinsic
+def _lowest(context: Any, squares: Any) -> Any:
+    """The lowest square of a set, 64 of an empty one."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), generate
 
@@ -202,6 +228,26 @@ def _ranked(squares, rank):  # type: ignore[no-untyped-def]
     return place
 
 
+@_inlined
+def _by_search(squares, rank):  # type: ignore[no-untyped-def]
+    """The set of the square of a rank, of an empty set the empty one."""
+    return (_ONE << (_ranked(squares, rank) & _LAST)) & squares
+
+
+@_inlined
+def _by_deposit(squares, rank):  # type: ignore[no-untyped-def]
+    """The same, for processors that have an instruction for it."""
+    return _deposited(_ONE << rank, squares)
+
+
+DEPOSITS = bool(llvmlite.binding.get_host_cpu_features().get("bmi2")) and not any(
+    getattr(numba.config, f"CPU_{option}", None) for option in ("NAME", "FEATURES")
+)
+"""Whether code is compiled for a processor that has the instruction, as that of x86 has."""
+
+_of_rank = _by_deposit if DEPOSITS else _by_search
+
+
 @compiled
 def game_keys(keys: Words, seed: uint64, start: uint64) -> None:
     """Fill `keys` with the keys of the games `start`, `start` + 1, ... of a seed."""
@@ -227,8 +273,7 @@ def play(
     legal moves, chooses the move: a probability is off by less than 2**-32.
     """
     own, opponent, available, chosen = _words(), _words(), _words(), _words()
-    state = _words()
-    squares = numpy.empty(LANES, dtype=uint8)
+    state, words = _words(), _words()
     for first in range(0, len(keys), LANES):
         block_moves, block_legal = moves[first : first + LANES], legal[first : first + LANES]
         width = len(block_moves)
@@ -239,14 +284,13 @@ def play(
         for ply in range(moves.shape[1]):
             for lane in range(LANES):
                 state[lane] += _GOLDEN
-                word = _mixed(state[lane]) >> _HALF
+                words[lane] = _mixed(state[lane]) >> _HALF
+            for lane in range(LANES):
                 count: uint64 = _count_bits(available[lane])  # type: ignore[call-arg]
-                rank = (word * count) >> _HALF
-                square = _ranked(available[lane], rank)
-                chosen[lane] = (_ONE << (square & _LAST)) & available[lane]
-                squares[lane] = square if available[lane] else _NO_MOVE
+                chosen[lane] = _of_rank(available[lane], (words[lane] * count) >> _HALF)
             for lane in range(width):
-                block_moves[lane, ply] = squares[lane]
+                square: uint64 = _lowest(chosen[lane])  # type: ignore[call-arg]
+                block_moves[lane, ply] = square if chosen[lane] else _NO_MOVE
                 block_legal[lane, ply] = available[lane]
             _advance(own, opponent, available, chosen, playable)
 
