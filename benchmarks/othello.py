@@ -172,7 +172,7 @@ def main() -> int:
     games[f"pgx, batch {pgx_batch}"] = pgx_batch
     games["open_spiel x cores"] = SPIEL_GAMES * CORES
     games["rust-reversi x cores"] = RUST_GAMES * CORES
-    bars = {"C, in step": 0.6, "C, singly": 0.6, "open_spiel x cores": 100.0}
+    bars = {"C, in step": 0.75, "C, singly": 0.6, "open_spiel x cores": 100.0}
     bars[f"pgx, batch {pgx_batch}"] = 5.0
 
     taken = interleaved(competitors, ROUNDS)

@@ -260,7 +260,7 @@ def main() -> int:
         Comparison(
             "trials per hour, search / Optuna one by one",
             per_trial["optuna"] / per_trial["search"],
-            3.0,
+            6.0,
         ),
         Comparison(
             "bookkeeping / training of a trial, in %",
