@@ -18,6 +18,8 @@ def draw_intervals(
         smallest: The smallest ratio that matters: effects are green above it, orange below its
             inverse and grey else. Without it they are blue.
     """
+    from matplotlib.ticker import MaxNLocator
+
     for name, effect in effects.items():
         place, colour = -names.index(name), COLOURS["blue"]
         if smallest is not None:
@@ -28,5 +30,10 @@ def draw_intervals(
     if smallest is not None:
         axes.axvline(1, color="#333333", lw=1)
     axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    if high < 10 * low:  # the axis has room for few numbers, and powers of ten would be none or one
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.minorticks_off()
     axes.set_yticks([-place for place in range(len(names))], labels=list(names))
     axes.set_ylim(0.3 - len(names), 0.7)
