@@ -20,6 +20,7 @@ LAYERS = (
         "progress",
         "compiled",
         "memory",
+        "operations",
         "trust",
         "tracking",
     },

@@ -1,10 +1,12 @@
 """A traced training does what an ordinary one does, bit for bit, and only what can be traced is."""
 
+import multiprocessing.synchronize
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
+import tqdm.std
 from torch import Tensor, nn
 
 from lengthwise.models import GPT, EncoderDecoderModel, GPTModel, MinimalModel, SetReaderModel
@@ -139,6 +141,18 @@ def test_what_asks_for_numbers_or_draws_is_not_traced() -> None:
     assert trace(lambda one: [one * 2], given) is not None
     assert trace(lambda one: [one * 2] if one.sum() > 0 else [one], given) is None
     assert trace(lambda one: [one + torch.rand(3)], given) is None
+
+
+def test_a_trace_leaves_no_lock_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that ends would be said to have leaked it."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a trace makes a lock between processes")
+
+    monkeypatch.setattr(multiprocessing.synchronize.SemLock, "__init__", refuse)
+    monkeypatch.delattr(tqdm.std.TqdmDefaultWriteLock, "mp_lock", raising=False)
+    monkeypatch.delattr(tqdm.std.tqdm, "_lock", raising=False)
+    assert trace(lambda one: [one * 2], [torch.ones(3)]) is not None
 
 
 def test_a_trace_writes_where_the_function_does() -> None:

@@ -5,12 +5,12 @@ which ones takes longer than to do them: `vmap` and `autograd` ask that anew at 
 asks once. It does the very same operations on the same numbers, so every bit is the same.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.fx import GraphModule, Interpreter, Node
+from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import map_arg
 
@@ -162,26 +162,36 @@ class Layout(NamedTuple):
     dtype: torch.dtype
 
 
-class _Layouts(Interpreter):
-    """Runs a graph once to note how every tensor lies in memory.
+def _note_layouts(graph: GraphModule, tensors: Sequence[Tensor]) -> None:
+    """Run a graph once to note how every tensor lies in memory.
 
     A trace knows it as well, but not always the strides of axes of length 1.
     """
-
-    def run_node(self, n: Node) -> Any:
-        found = super().run_node(n)
-        if isinstance(found, Tensor):
-            begin = int(found.storage_offset())
-            n.meta["layout"] = Layout(found.shape, found.stride(), begin, found.dtype)
-        return found
-
-
-def _note_layouts(graph: GraphModule, tensors: Sequence[Tensor]) -> None:
-    written = _written(graph)
-    inputs = [node for node in graph.graph.nodes if node.op == "placeholder"]
-    given = zip(inputs, tensors, strict=True)
+    written, given = _written(graph), iter(tensors)
+    last = {one: node for node in graph.graph.nodes for one in node.all_input_nodes}
+    found: dict[Node, Any] = {}
     with torch.no_grad():
-        _Layouts(graph).run(*(one.clone() if node in written else one for node, one in given))
+        for node in graph.graph.nodes:
+            if node.op == "placeholder":
+                found[node] = next(given).clone() if node in written else next(given)
+            elif node.op != "output":
+                found[node] = _result(graph, node, found)
+            if isinstance(found.get(node), Tensor):
+                own: Tensor = found[node]
+                begin = int(own.storage_offset())
+                node.meta["layout"] = Layout(own.shape, own.stride(), begin, own.dtype)
+            for one in node.all_input_nodes:
+                if last[one] is node:
+                    del found[one]
+
+
+def _result(graph: GraphModule, node: Node, found: Mapping[Node, Any]) -> Any:
+    """What an operation or a constant gives; torch's `Interpreter` would leave locks behind."""
+    if node.op == "get_attr":
+        return getattr(graph, str(node.target))
+    assert callable(node.target)
+    arguments: Any = map_arg((node.args, node.kwargs), found.__getitem__)
+    return node.target(*arguments[0], **arguments[1])
 
 
 def _make_constants_once(graph: GraphModule) -> None:
@@ -189,20 +199,17 @@ def _make_constants_once(graph: GraphModule) -> None:
     written = _written(graph)
     made: dict[Node, Any] = {}
     for node in graph.graph.nodes:
-        if node.op == "get_attr" and node not in written:
-            made[node] = getattr(graph, node.target)
-        reads_constants = all(one in made for one in node.all_input_nodes)
-        if node.op == "call_function" and reads_constants and node not in written:
-            arguments = map_arg((node.args, node.kwargs), made.__getitem__)
-            made[node] = node.target(*arguments[0], **arguments[1])
+        constant = node.op in ("call_function", "get_attr") and node not in written
+        if constant and all(one in made for one in node.all_input_nodes):
+            made[node] = _result(graph, node, made)
     for number, (node, value) in enumerate(made.items()):
         if node.op == "call_function" and isinstance(value, Tensor):
             name = f"constant_{number}"
             graph.register_buffer(name, value)
             with graph.graph.inserting_before(node):
-                constant = graph.graph.get_attr(name)
-            constant.meta = node.meta
-            node.replace_all_uses_with(constant)
+                kept = graph.graph.get_attr(name)
+            kept.meta = node.meta
+            node.replace_all_uses_with(kept)
     graph.graph.eliminate_dead_code()
 
 
