@@ -2,11 +2,11 @@
 
 import multiprocessing.synchronize
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import pytest
 import torch
-import tqdm.std
 from torch import Tensor, nn
 
 from lengthwise.models import GPT, EncoderDecoderModel, GPTModel, MinimalModel, SetReaderModel
@@ -149,9 +149,10 @@ def test_a_trace_leaves_no_lock_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a trace makes a lock between processes")
 
+    tqdm: Any = import_module("tqdm.std")  # where torch's own interpreter of graphs gets one
     monkeypatch.setattr(multiprocessing.synchronize.SemLock, "__init__", refuse)
-    monkeypatch.delattr(tqdm.std.TqdmDefaultWriteLock, "mp_lock", raising=False)
-    monkeypatch.delattr(tqdm.std.tqdm, "_lock", raising=False)
+    monkeypatch.delattr(tqdm.TqdmDefaultWriteLock, "mp_lock", raising=False)
+    monkeypatch.delattr(tqdm.tqdm, "_lock", raising=False)
     assert trace(lambda one: [one * 2], [torch.ones(3)]) is not None
 
 
