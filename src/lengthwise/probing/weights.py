@@ -13,6 +13,9 @@ MEASURES = ("entropy", "effective_tokens", "largest_weight", "top_mass", "first_
 BLOCK_ELEMENTS = 1 << 18
 """How many scores are held at once: few enough to stay in a processor's cache."""
 
+SHORT = 256
+"""Rows of fewer weights are not worth folding."""
+
 MASKED = -1e30
 """The score of a key that may not be seen. Finite, so that 0 * log 0 comes out as 0."""
 
@@ -112,16 +115,23 @@ def _top_sum(values: Tensor, top: int) -> Tensor:
     finding those first leaves far less to sort.
     """
     rows, width = values.shape[:-1], values.shape[-1]
-    fold = max(1, round(1.5 * (width / top) ** 0.5))  # measured: about as much work before as after
-    columns = width // fold
-    if columns <= top:
+    fold = round((width / top) ** 0.5)  # measured: about as much work before as after
+    columns = width // max(fold, 1)
+    if width < SHORT or columns <= top:
         return _largest(values, min(top, width)).sum(-1)
     folded = values[..., : fold * columns].unflatten(-1, (fold, columns))
-    best = folded.amax(-2).topk(top, sorted=False).indices
+    best = _places_of_largest(folded.amax(-2), top)
     chosen = folded.gather(-1, best.unsqueeze(-2).expand(*rows, fold, top)).flatten(-2)
     if fold * columns < width:
         chosen = torch.cat((chosen, values[..., fold * columns :]), -1)
     return _largest(chosen, top).sum(-1)
+
+
+def _places_of_largest(values: Tensor, top: int) -> Tensor:
+    """Where the `top` largest of each row are, in no order."""
+    if values.device.type != "cpu":
+        return values.topk(top, sorted=False).indices
+    return torch.from_numpy(np.argpartition(values.numpy(), -top, axis=-1)[..., -top:])
 
 
 def _largest(values: Tensor, top: int) -> Tensor:
