@@ -98,7 +98,7 @@ def test_parts_of_a_batch_and_places_that_are_asked() -> None:
     assert_same_bits(gpt("rotary", task="unique-copy"), PLAIN)
 
 
-def test_resumed_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resumed_in_between() -> None:
     """A training that is loaded goes on as it is for a while, and then traced."""
     recipe = recipe_for("set-complement", batch=4, steps=9, max_train_length=6)
     whole = recipe.trainer(DROPPED)
