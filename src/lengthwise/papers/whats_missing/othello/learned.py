@@ -19,7 +19,7 @@ from lengthwise.papers.whats_missing.othello.section import section
 
 SCALES: dict[Scale, Scaled] = {
     "quick": Scaled(4, 7, "tiny", 2, 600, 64, 2e-3, 256),
-    "laptop": Scaled(4, 7, "tiny", 8, 30_000, 64, 1e-3, 1024),
+    "laptop": Scaled(4, 7, "tiny", 8, 10_000, 64, 1e-3, 1024),
     "paper": Scaled(4, 7, "small", 8, 100_000, 512, 5e-4, 4096, "cuda"),
 }
 """Ours."""
