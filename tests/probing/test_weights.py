@@ -54,7 +54,36 @@ def test_the_folded_sum_of_the_largest_is_exact(width, top, ties):
     if ties:
         values = (values * 4).round()
     expected = values.sort(descending=True).values[:, :top].sum(-1)
-    torch.testing.assert_close(weights._top_sum(values, top), expected)
+    torch.testing.assert_close(weights._top(values, top).sum(-1), expected)
+
+
+@given(
+    rows=st.integers(1, 300),
+    width=st.integers(1, 400),
+    sharpness=st.sampled_from([0.0, 1.0, 100.0]),
+    hidden=st.floats(0, 1),
+    threads=st.sampled_from([1, 3]),
+)
+def test_compiled_code_agrees_with_operations_of_torch(rows, width, sharpness, hidden, threads):
+    generator = torch.Generator().manual_seed(rows * width)
+    scores = sharpness * torch.randn(1, 1, rows, width, generator=generator)
+    scores.masked_fill_(torch.rand(scores.shape, generator=generator) < hidden, weights.MASKED)
+    expected = weights._measures_anywhere(scores.clone(), weights._top(scores, 5))
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads)
+        found = weights._measures(scores, 5)
+    finally:
+        torch.set_num_threads(before)
+    torch.testing.assert_close(found, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
+
+
+def test_a_score_that_is_no_number_leaves_no_measure():
+    scores = torch.zeros(1, 1, 3, 300)
+    scores[..., 1, 7], scores[..., 2, 9] = torch.nan, torch.inf
+    found = weights._measures(scores, 8)
+    assert found[..., 0].isfinite().all()
+    assert found[..., 1:].isnan().all()
 
 
 def test_a_query_that_sees_nothing_is_not_a_number_and_its_neighbours_are_fine():
