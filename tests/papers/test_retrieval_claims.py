@@ -77,8 +77,9 @@ def test_all_findings_fit_one_table(quick: Reproduction) -> None:
 
 def test_runs_are_shared_and_not_trained_again(quick: Reproduction, out: Path) -> None:
     shared = out / "retrieval" / "quick"
+    trained = [f"{task}-{norm}" for task in TASKS for norm in ("none", "layernorm")]
     assert sorted(path.name for path in shared.iterdir()) == sorted(
-        f"{task}-{norm}" for task in TASKS for norm in ("none", "layernorm", "standardization")
+        [*trained, "argmax-standardization"]
     )
     before = {path: path.stat().st_mtime_ns for path in shared.glob("*/measures.parquet")}
     again = reproduce(
@@ -222,18 +223,19 @@ def test_the_gain_must_rise_with_training(tmp_path: Path) -> None:
 
 
 def test_the_deciding_runs_share_fleets_of_fresh_seeds() -> None:
-    main, norms = (
+    *main, plain, norms = (
         CLAIMS[f"vanishing-variance/{name}"].experiment
-        for name in ("standardization", "table-ablation")
+        for name in ("table-argmax", "table-dictionary", "standardization", "table-ablation")
     )
-    assert main.folder == norms.folder
-    shared = main.plan("laptop")
+    assert len({one.folder for one in (*main, plain, norms)}) == 1
+    shared = {label: run for one in main for label, run in one.plan("laptop").items()}
+    assert plain.plan("laptop").items() <= norms.plan("laptop").items()
     for label, run in norms.plan("laptop").items():
         assert [one.seed for one in run.hyperparameters] == list(range(1000, 1008))
         if label in shared:
             assert run.recipe == shared[label].recipe
             assert run.hyperparameters == shared[label].hyperparameters
-    assert main.looks("laptop") == (16, 32, 48, 64)
+    assert all(one.looks("laptop") == (16, 32, 48, 64) for one in main)
 
 
 @pytest.mark.parametrize(("gain", "outcome"), GAINS)

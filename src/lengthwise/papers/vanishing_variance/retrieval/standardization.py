@@ -26,10 +26,9 @@ STANDARDIZATION_HELPS_LESS = Claim(
     source=f"{ARXIV}, ablation",
     experiment=Experiment(
         "retrieval-standardization",
-        lambda scale: runs.plan(runs.MAIN_SIZES[scale]),
+        lambda scale: runs.plan(runs.MAIN_SIZES[scale]._replace(fleets=1)),
         shown.section("LayerNorm and standardization", list(runs.TASKS)),
         shared_runs=runs.SHARED_RUNS,
-        looks=lambda scale: runs.LOOKS[scale],
     ),
     evidence=evidence,
     drawings=(shown.accuracy_drawing("standardization", tuple(runs.TASKS), runs.MAIN),),
