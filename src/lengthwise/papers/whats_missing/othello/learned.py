@@ -55,10 +55,11 @@ def evidence(claim: Claim, results: Results) -> Sequence[Finding]:
 
 
 def _learned(claim: Claim) -> Claim:
+    sentence = claim.sentence.replace("OthelloGPT", "a learned OthelloGPT")
     return replace(
         claim,
         name=f"{claim.name}-learned",
-        sentence=claim.sentence.replace("OthelloGPT", "a learned OthelloGPT"),
+        sentence=sentence[0].upper() + sentence[1:],
         experiment=OTHELLO_LEARNED,
         evidence=lambda results: evidence(claim, results),
         place=claim.place + 50,
