@@ -47,35 +47,35 @@ ROWS = {
     "binary-majority": Row(
         "binary majority", "binary-majority", (True, True),
         ((100, 100, 100), (100, 100, 100)),
-        Size(1, 1, 16, 1e-3, 30_000), Size(1, 1, 16, 3e-3, 1_000),
+        Size(1, 1, 16, 1e-3, 30_000), Size(1, 1, 16, 3e-3, 2_000),
     ),
     "majority": Row(
         "majority", "majority", (True, True),
         ((100, 99.6, 97.8), (100, 99.9, 98.5)),
-        Size(1, 2, 256, 1e-3, 30_000), Size(1, 2, 64, 1e-3, 2_000),
+        Size(1, 2, 256, 1e-3, 30_000), Size(1, 2, 64, 1e-3, 3_000),
     ),
     "interleaved-majority": Row(
         "interleaved majority", "interleaved-majority", (True, False), (None, None),
-        Size(2, 4, 256, 1e-4, 30_000), Size(2, 4, 64, 1e-3, 2_000), strands=3,
+        Size(2, 4, 256, 1e-4, 30_000), Size(2, 4, 64, 1e-3, 3_000), strands=3,
     ),
     "sort": Row(
         "sort", "sort", (True, True), ((100, 100, 99.4), None),
-        Size(1, 2, 256, 1e-3, 30_000), Size(1, 2, 64, 3e-3, 2_000), symbols=True,
+        Size(1, 2, 256, 1e-3, 30_000), Size(1, 2, 64, 3e-3, 3_000), symbols=True,
     ),
     "unique-copy": Row(
         "unique copy", "unique-copy", (True, False),
         ((100, 99.9, 98.7), (100, 18.0, 0)),
-        Size(2, 1, 64, 1e-3, 30_000), Size(2, 1, 64, 2e-3, 6_000), symbols=True,
+        Size(2, 1, 64, 1e-3, 30_000), Size(2, 1, 64, 1e-3, 6_000), symbols=True,
     ),
     "repeat-copy": Row(
         "repeat copy", "repeat-copy", (False, False),
         ((100, 25.6, 0), (100, 28.0, 0)),
-        Size(4, 4, 256, 1e-3, 30_000), Size(2, 4, 64, 3e-3, 3_000),
+        Size(4, 4, 256, 1e-3, 30_000), Size(2, 4, 64, 3e-3, 12_000),
     ),
     "parity": Row(
         "parity", "crasp-parity", (False, False),
         ((100, 83.0, 62.1), (97.5, 74.5, 63.3)),
-        Size(4, 2, 256, 1e-3, 30_000), Size(2, 2, 64, 1e-3, 3_000),
+        Size(4, 2, 256, 1e-3, 30_000), Size(2, 2, 64, 1e-3, 8_000),
     ),
     "addition": Row(
         "addition", "crasp-addition", (False, False),
@@ -110,7 +110,7 @@ class Scaled(NamedTuple):
 
 SCALES: dict[Scale, Scaled] = {
     "quick": Scaled(3, 2, 8, 32, 1),
-    "laptop": Scaled(8, 4, 64, 128, 2),
+    "laptop": Scaled(20, 4, 64, 128, 4),
     "paper": Scaled(50, 5, 64, 400, 10),
 }
 """The paper's lengths, batch and seeds; tests on 2,000 strings of every bin. The rest is ours."""
