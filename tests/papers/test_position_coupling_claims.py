@@ -42,11 +42,14 @@ def test_reach_must_be_longer_than_both(
     assert judged(REACH, (runs.MEASURE,), value, tmp_path).outcome == outcome
 
 
-def test_a_baseline_that_did_not_learn_its_training_lengths_decides_nothing(tmp_path: Path) -> None:
+def test_a_baseline_that_learned_nothing_has_reach_1(tmp_path: Path) -> None:
     def value(label: str, measure: str, length: int, seed: int) -> float:
-        return up_to(length, 5 if label == runs.NONE else 20 if label == runs.COUPLED else 10)
+        return up_to(length, 10 if label == runs.COUPLED else 0)
 
-    assert judged(REACH, (runs.MEASURE,), value, tmp_path).outcome == "undecided"
+    verdict = judged(REACH, (runs.MEASURE,), value, tmp_path)
+    assert verdict.outcome == "holds"
+    assert verdict.headline.estimate.mean == 10
+    assert [one.estimate.count for one in verdict.findings[2:4]] == [0, 0], "they did not learn"
 
 
 def test_one_seed_that_does_not_reach_further_leaves_it_undecided(tmp_path: Path) -> None:
