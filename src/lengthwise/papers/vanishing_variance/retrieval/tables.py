@@ -6,9 +6,8 @@ from lengthwise.papers.vanishing_variance.retrieval import plan as runs
 from lengthwise.papers.vanishing_variance.retrieval import readings as read
 from lengthwise.papers.vanishing_variance.retrieval import section as shown
 
-
 COMPARED = {"argmax": runs.MAIN, "dictionary": (runs.BASELINE, runs.NORM)}
-"""What is trained with many seeds; standardization on dictionary lookup has those of the ablation."""
+"""What has many seeds; standardization on dictionary lookup has those of the ablation."""
 
 
 def evidence(results: Results, task: str) -> list[Finding]:
