@@ -31,7 +31,7 @@ MEASURE = "exact_match"
 
 RATES = {COUPLED: 3e-3, RANDOM_START: 1e-3, NONE: 3e-3, DEEP: 1e-3, PREDICTIVE: 3e-3}
 """The better of 1e-3 and 3e-3 on a pilot seed: of coupled positions at 10 digits, of random start
-at 3, which it half learns. Without positions both are alike; predicted ids take that of coupling."""
+at 3, which it half learns. No positions: both alike. Predicted ids take that of coupling."""
 
 LEAST = 0.9
 """Reach is the longest length up to which so many sums are right; a model has learned its training
