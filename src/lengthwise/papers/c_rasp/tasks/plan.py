@@ -65,7 +65,7 @@ ROWS = {
     "unique-copy": Row(
         "unique copy", "unique-copy", (True, False),
         ((100, 99.9, 98.7), (100, 18.0, 0)),
-        Size(2, 1, 64, 1e-3, 30_000), Size(2, 1, 64, 1e-3, 15_000), symbols=True,
+        Size(2, 1, 64, 1e-3, 30_000), Size(2, 1, 64, 3e-3, 8_000), symbols=True,
     ),
     "repeat-copy": Row(
         "repeat copy", "repeat-copy", (False, False),
@@ -75,7 +75,7 @@ ROWS = {
     "parity": Row(
         "parity", "crasp-parity", (False, False),
         ((100, 83.0, 62.1), (97.5, 74.5, 63.3)),
-        Size(4, 2, 256, 1e-3, 30_000), Size(2, 2, 64, 1e-3, 20_000),
+        Size(4, 2, 256, 1e-3, 30_000), Size(2, 2, 64, 1e-3, 8_000),
     ),
     "addition": Row(
         "addition", "crasp-addition", (False, False),
