@@ -51,6 +51,7 @@ API_PAGES = (
     ApiPage("othello", "random games and their boards", ("othello",)),
     ApiPage("report", "figures", ("report.style", "report.lengths", "report.boards")),
     ApiPage("testing", "suites that every part passes, for your own", ("testing",)),
+    ApiPage("memory", "how a process that trains keeps what it frees", ("memory",)),
     ApiPage("randomness", "addressed random numbers, for tasks of your own", ("randomness",)),
     ApiPage("errors", "what bad input raises", ("errors",)),
 )  # fmt: skip
