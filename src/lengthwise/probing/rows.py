@@ -4,12 +4,9 @@ The weights themselves are never kept: a row of scores is read while it lies in 
 cache, and what it adds up to is written down.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
-import torch
 from llvmlite import ir
 from numba import float32, int32
 from numba.extending import intrinsic
@@ -32,15 +29,7 @@ def measure_rows(scores: Tensor, best: Tensor, lowest: float, measures: Tensor) 
         lowest: Keys with a score of no more are hidden.
         measures: `(5, rows)`; in the order of `weights.MEASURES`.
     """
-    rows = len(scores)
-    given = scores.numpy(), best.numpy(), single(lowest), measures.numpy()
-    threads = min(torch.get_num_threads(), rows // 64)
-    if threads <= 1:
-        _measure_rows(*given, 0, rows)
-        return
-    ends = [rows * part // threads for part in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:  # compiled code does not hold Python's lock
-        list(pool.map(lambda part: _measure_rows(*given, *part), pairwise(ends)))
+    _measure_rows(scores.numpy(), best.numpy(), single(lowest), measures.numpy())
 
 
 @intrinsic
@@ -71,11 +60,9 @@ def _exp(x: Any) -> Any:
 
 
 @partial(compiled, in_any_order=True)
-def _measure_rows(
-    scores: Singles, best: Singles, lowest: Any, measures: Singles, first: int, last: int
-) -> None:
-    """Fill in the measures of rows `first` to `last`."""
-    for place in range(first, last):
+def _measure_rows(scores: Singles, best: Singles, lowest: Any, measures: Singles) -> None:
+    """Fill in the measures of all rows."""
+    for place in range(len(scores)):
         row, largest = scores[place], best[place]
         peak = largest.max()
         total, mean, square, control = single(0.0), single(0.0), single(0.0), single(0.0)
